@@ -1,0 +1,27 @@
+"""Combine the votes of people or sources who saw different amounts of evidence."""
+
+from veritally.combine import concat, stack
+from veritally.engine import decide, evaluate
+from veritally.errors import InputError, InputWarning, TieError
+from veritally.explanation import Explanation
+from veritally.io.votes import read, write
+from veritally.outcome import Outcome
+from veritally.profile import Profile
+from veritally.registry import RuleInfo, rules
+
+__all__ = [
+    "Explanation",
+    "InputError",
+    "InputWarning",
+    "Outcome",
+    "Profile",
+    "RuleInfo",
+    "TieError",
+    "concat",
+    "decide",
+    "evaluate",
+    "read",
+    "rules",
+    "stack",
+    "write",
+]

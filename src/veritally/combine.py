@@ -1,0 +1,110 @@
+"""Putting profiles together: more voters on one decision, or many decisions in one batch."""
+
+from collections.abc import Hashable, Sequence
+
+from veritally.arrays import Array, namespace
+from veritally.ballots import Ballots, ballots_of
+from veritally.errors import InputError
+from veritally.labels import Labels
+from veritally.profile import Profile
+
+
+def concat(profiles: Sequence[Profile]) -> Profile:
+    """Put the voters of several profiles about one decision together.
+
+    Alternatives are matched by name; one that a profile does not have is unseen by its voters.
+
+    >>> both = concat([Profile(top=["A", "B"], voters=["u", "v"]), Profile(top=["C", "A"], voters=["w", "x"])])
+    >>> both.voters, both.alternatives
+    (('u', 'v', 'w', 'x'), ('A', 'B', 'C'))
+    """
+    first = _alike(profiles)
+    if any(profile._alternatives.each or profile._voters.each for profile in profiles):
+        raise InputError(
+            "the decisions of a batch differ in their names; concat takes profiles about the same decisions"
+        )
+    if len({profile.batch for profile in profiles}) > 1:
+        raise InputError("concat takes profiles with the same batch axes")
+    alternatives = list(dict.fromkeys(name for profile in profiles for name in profile.alternatives))
+    if first.kind == "differences" and any(
+        list(profile.alternatives) != alternatives for profile in profiles
+    ):
+        raise InputError(
+            "differences can only be put together for the same two alternatives in the same order"
+        )
+    named = any(profile._voters.names is not None for profile in profiles)
+    voters = [name for profile in profiles for name in profile.voters]
+    aligned = [_aligned(profile, alternatives) for profile in profiles]
+    xp = namespace(*(ballots.votes for ballots in aligned))
+    axis = len(first.batch)
+    votes, counts, multiplicity = (
+        xp.concat([xp.asarray(b[field]) for b in aligned], axis=axis) for field in range(3)
+    )
+    return first._with(
+        ballots=ballots_of(votes, counts, multiplicity),
+        _voters=Labels.of(voters if named else None, len(voters), (), "voter"),
+        _alternatives=Labels.of(alternatives, len(alternatives), (), "alternative"),
+    )
+
+
+def stack(profiles: Sequence[Profile], decisions: Sequence[Hashable] | None = None) -> Profile:
+    """Make a batch of single decisions, padding the smaller ones; ``unstack`` takes it apart again.
+
+    >>> stack([Profile(top=["A", "B"]), Profile(top=["X", "Y", "Z"])], decisions=["first", "second"])
+    Profile(2 decisions, 3 voters, 3 alternatives, top)
+    """
+    first = _alike(profiles)
+    if any(profile.batch for profile in profiles):
+        raise InputError("stack takes single decisions, not batches")
+    if decisions is not None and len(decisions) != len(profiles):
+        raise InputError(f"{len(decisions)} decision names do not fit {len(profiles)} decisions")
+    m, n = (max(profile.shape[axis] for profile in profiles) for axis in (0, 1))
+    sizes = ((m,) if first.kind == "differences" else (m, n), (m, n), (m,), (n,))
+    xp = namespace(*(profile.counts for profile in profiles))
+    fields = (
+        xp.stack([_padded(xp.asarray(profile.ballots[field]), size) for profile in profiles])
+        for field, size in enumerate(sizes)
+    )
+    votes, counts, multiplicity, _ = fields
+    return first._with(
+        ballots=ballots_of(votes, counts, multiplicity),
+        decisions=None if decisions is None else tuple(decisions),
+        _voters=Labels(m, tuple(profile.voters for profile in profiles), each=True),
+        _alternatives=Labels(n, tuple(profile.alternatives for profile in profiles), each=True),
+    )
+
+
+def _alike(profiles: Sequence[Profile]) -> Profile:
+    kinds = sorted({profile.kind for profile in profiles})
+    if not kinds:
+        raise InputError("there are no profiles to put together")
+    if len(kinds) > 1:
+        raise InputError(f"cannot put {' and '.join(kinds)} together; coarsen them to one kind first")
+    return profiles[0]
+
+
+def _aligned(profile: Profile, alternatives: list[Hashable]) -> Ballots:
+    """Return the ballots with their columns in the order of ``alternatives``, unseen ones added."""
+    if list(profile.alternatives) == alternatives:
+        return profile.ballots
+    missing = [name for name in alternatives if name not in profile.alternatives]
+    own = {name: j for j, name in enumerate([*profile.alternatives, *missing])}
+    votes, counts, multiplicity, mask = profile.ballots
+    xp = namespace(counts)
+    columns = xp.asarray([own[name] for name in alternatives])
+    blank = xp.nan if profile.kind == "values" else 0
+
+    def spread(x: Array, fill: float) -> Array:
+        wide = xp.concat([x, xp.full((*x.shape[:-1], len(missing)), fill, dtype=x.dtype)], axis=-1)
+        return xp.take(wide, columns, axis=-1)
+
+    return Ballots(spread(votes, blank), spread(counts, 0), multiplicity, mask)
+
+
+def _padded(x: Array, size: tuple[int, ...]) -> Array:
+    """Lengthen each axis with zeros: nobody there, nothing seen."""
+    xp = namespace(x)
+    for axis, length in enumerate(size):
+        shape = (*x.shape[:axis], length - x.shape[axis], *x.shape[axis + 1 :])
+        x = xp.concat([x, xp.zeros(shape, dtype=x.dtype)], axis=axis)
+    return x

@@ -1,0 +1,154 @@
+"""Running rules over profiles: one rule for a decision, many rules for a comparison."""
+
+import math
+import warnings
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from veritally.arrays import Array
+from veritally.errors import InputError, InputWarning
+from veritally.outcome import Outcome, TieBreak
+from veritally.profile import Profile
+from veritally.registry import coarsened, rule_for
+from veritally.rules.rule import Encoding
+
+
+def decide(
+    profile: Profile,
+    rule: str | None = None,
+    *,
+    choose: int = 1,
+    tie_break: TieBreak = "error",
+    seed: int = 0,
+    **parameters: Any,
+) -> Outcome:
+    """Find out what is best by a rule.
+
+    Parameters
+    ----------
+    profile
+        The votes; finer ones than the rule needs are coarsened.
+    rule
+        A name or alias from :func:`veritally.rules`. By default ``mean`` for values, ``difference`` for differences,
+        ``pairwise-normalized`` for rankings and ``top-zero`` for top choices.
+    choose
+        How many alternatives to choose.
+    tie_break
+        What ``winner`` and ``chosen`` do where a tie stands in the way: ``"error"`` (raise :class:`TieError`),
+        ``"first"`` or ``"random"``.
+    seed
+        For random tie-breaks and stochastic rules.
+    **parameters
+        Of the rule: ``sigma``, the standard deviation of one observation, as a number, as a sequence with one for each
+        alternative, or as a dictionary by name; ``samples`` for ``top-monte-carlo``; ``points`` for ``positional``.
+
+    Examples
+    --------
+    >>> profile = Profile(order=[["A", "B"], ["B", "A"], ["B", "A"]], counts=[[30, 30], [2, 2], [3, 3]])
+    >>> decide(profile).winner, decide(profile, rule="borda").winner
+    ('A', 'B')
+    """
+    info = rule_for(profile, rule)
+    profile = coarsened(profile, info.votes)
+    _require_votes(profile)
+    n = profile.shape[-1]
+    if not 1 <= choose <= n:
+        raise InputError(f"cannot choose {choose} of {n} alternatives")
+    if tie_break not in ("error", "first", "random"):
+        raise InputError(f"there is no tie-break {tie_break!r}; choose error, first or random")
+    if info.stochastic:
+        parameters = {"seed": seed} | parameters
+    method = info.make(**_checked(parameters, profile))
+    scores, resolution = method.score(profile.ballots)
+    outcome = Outcome(
+        rule=info.name,
+        profile=profile,
+        method=method,
+        raw_scores=scores,
+        resolution=resolution,
+        choose=choose,
+        tie_break=tie_break,
+        seed=seed,
+        details=method.details(profile.ballots),
+    )
+    for message in outcome.warnings[len(profile.warnings) :]:
+        warnings.warn(message, InputWarning, stacklevel=2)
+    return outcome
+
+
+def evaluate(profile: Profile, rules: Iterable[str], **parameters: Any) -> dict[str, Array]:
+    """Return the scores of several rules on the same votes, −inf for alternatives without evidence.
+
+    Votes are coarsened once for each kind, and rules that differ only in how they decode share one tally. Each rule
+    gets those of the ``parameters`` that it takes.
+    """
+    profiles: dict[str, Profile] = {}
+    tallies: dict[tuple[str, Any], Encoding] = {}
+    scores = {}
+    for name in rules:
+        info = rule_for(profile, name)
+        votes = profiles.setdefault(info.votes, coarsened(profile, info.votes))
+        own = {key: value for key, value in parameters.items() if key in info.parameters}
+        rule = info.make(**_checked(own, votes))
+        key = (info.votes, rule.encode)
+        if key not in tallies:
+            tallies[key] = rule.tally(votes.ballots)
+        scores[info.name] = rule.decode(tallies[key], votes.ballots.mask)
+    return scores
+
+
+def _require_votes(profile: Profile) -> None:
+    """Refuse a decision in which nobody has a usable vote."""
+    empty = np.argwhere(~np.any(np.asarray(profile.ballots.mask), axis=-1))
+    if len(empty):
+        d = tuple(map(int, empty[0]))
+        names = profile.decisions
+        where = f"decision {d if names is None else names[d[0]]!r}: " if d else ""
+        raise InputError(f"{where}no voter has a usable vote, so there is nothing to decide")
+
+
+def _checked(parameters: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
+    """Validate the parameters of a rule for these votes."""
+    checked = dict(parameters)
+    if "sigma" in checked:
+        checked["sigma"] = _sigma(checked["sigma"], profile)
+    if "points" in checked:
+        checked["points"] = _numbers(checked["points"], profile.shape[-1], "points")
+    if "samples" in checked and not (isinstance(checked["samples"], int) and checked["samples"] > 0):
+        raise InputError(f"samples must be a whole number above 0, not {checked['samples']!r}")
+    return checked
+
+
+def _sigma(sigma: Any, profile: Profile) -> float | tuple[float, ...]:
+    if isinstance(sigma, Mapping):
+        sigma = _by_name(sigma, profile)
+    numbers = (
+        _numbers(sigma, profile.shape[-1], "sigma") if not isinstance(sigma, int | float) else (float(sigma),)
+    )
+    if not all(math.isfinite(number) and number > 0 for number in numbers):
+        raise InputError(f"sigma must be a finite number above 0, not {sigma!r}")
+    return numbers if len(numbers) > 1 else numbers[0]
+
+
+def _by_name(sigma: Mapping[Hashable, Any], profile: Profile) -> list[Any]:
+    names = profile.alternatives
+    missing = [name for name in names if name not in sigma]
+    unknown = [name for name in sigma if name not in names]
+    if missing or unknown:
+        problem = (
+            f"has none for {missing[0]!r}" if missing else f"names {unknown[0]!r}, which is no alternative"
+        )
+        raise InputError(f"sigma by name must name each alternative of the decision; it {problem}")
+    return [sigma[name] for name in names]
+
+
+def _numbers(given: Any, n: int, what: str) -> tuple[float, ...]:
+    try:
+        numbers = tuple(float(number) for number in given)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} must be numbers, one for each alternative") from error
+    if len(numbers) != n:
+        raise InputError(f"{what} has {len(numbers)} numbers for {n} alternatives")
+    return numbers

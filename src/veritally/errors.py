@@ -1,0 +1,13 @@
+"""What goes wrong with input, in words its author can act on."""
+
+
+class InputError(ValueError):
+    """Input that cannot be used; the message is one sentence that says what is wrong and what would be right."""
+
+
+class TieError(InputError):
+    """A single winner was asked for where several tie."""
+
+
+class InputWarning(UserWarning):
+    """Input that can be used, though something about it deserves a look."""

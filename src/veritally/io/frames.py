@@ -1,0 +1,208 @@
+"""The tidy table: data frames to and from Profile."""
+
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from veritally.arrays import Array
+from veritally.errors import InputError
+from veritally.labels import Labels
+from veritally.profile import Profile
+
+COLUMNS = ("decision", "voter", "alternative", "rank", "value", "count", "multiplicity")
+_MOST_CELLS = 2**29  # four gigabytes an array
+
+
+def from_native(frame: Any) -> pl.DataFrame:
+    """Take the columns of a vote table out of a pandas, polars or pyarrow frame."""
+    import narwhals as nw
+
+    try:
+        table = nw.from_native(frame)
+    except TypeError as error:
+        raise InputError(
+            f"cannot read votes from {type(frame).__name__}; give a path or a data frame"
+        ) from error
+    if isinstance(table, nw.LazyFrame):
+        table = table.collect()
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    kept = [name for name in table.columns if name in COLUMNS] or table.columns
+    return pl.DataFrame({name: pl.Series(name, table[name].to_list(), strict=False) for name in kept})
+
+
+def to_profile(
+    table: pl.DataFrame, name: str, first_row: int, ballots: str | None, lower_is_better: bool
+) -> Profile:
+    """Turn a tidy table into a Profile; ``first_row`` is the number a person would give its first row."""
+    vote = _vote_column(table, name, ballots)
+    if not table.height:
+        raise InputError(f"{name}: has a header but no rows; it needs a row for each voter and alternative")
+    if lower_is_better and vote == "rank":
+        raise InputError(f"{name}: lower-is-better is about values; in ranks 1 is the best in any case")
+    place = _Place(name, first_row)
+    decisions, decision = _coded(table["decision"], place) if "decision" in table.columns else (None, None)
+    voters, voter = _labels(table["voter"], decision, place)
+    alternatives, alternative = _labels(table["alternative"], decision, place)
+    shape = (max(voter) + 1, max(alternative) + 1)
+    shape = shape if decisions is None else (len(decisions), *shape)
+    if math.prod(shape) > _MOST_CELLS:
+        raise InputError(
+            f"{name}: {shape} decisions, voters and alternatives are too many to fill up; split the file"
+        )
+    cells = (voter, alternative) if decision is None else (decision, voter, alternative)
+    _no_cell_twice(np.ravel_multi_index(cells, shape), math.prod(shape), table, place)
+
+    def filled(column: str, blank: float) -> Array:
+        array = np.full(shape, blank)
+        array[cells] = _numbers(table[column], place)
+        return array
+
+    votes = filled(vote, np.nan)
+    if "count" in table.columns:
+        counts = filled("count", 0)
+    else:
+        counts = np.zeros(shape)
+        counts[cells] = 1
+    multiplicity = None
+    if "multiplicity" in table.columns:
+        multiplicity = np.zeros(shape[:-1])
+        given = _numbers(table["multiplicity"], place)
+        multiplicity[cells[:-1]] = given
+        differing = np.flatnonzero(multiplicity[cells[:-1]] != given)
+        if len(differing):
+            row = differing[0]
+            raise InputError(f"{place(row)}: voter {table['voter'][int(row)]!r} has different multiplicities")
+    argument = {"ranks": votes} if vote == "rank" else {"values": -votes if lower_is_better else votes}
+    try:
+        profile = Profile(
+            **argument,
+            counts=counts,
+            multiplicity=multiplicity,
+            alternatives=alternatives,
+            voters=voters,
+            decisions=decisions,
+        )
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error
+    return profile.as_top() if ballots == "top" else profile
+
+
+def from_profile(profile: Profile) -> pl.DataFrame:
+    """Turn a profile into a tidy table, leaving out what was not seen."""
+    if profile.kind == "differences":
+        raise InputError("a vote file holds ranks or values; differences alone cannot be written")
+    if not profile.batch:
+        return _rows(profile)
+    names = profile.decisions or range(profile.batch[0])
+    parts = [
+        _rows(one).select(pl.lit(str(name)).alias("decision"), pl.all())
+        for name, one in zip(names, profile.unstack(), strict=True)
+    ]
+    return pl.concat(parts)
+
+
+def _rows(profile: Profile) -> pl.DataFrame:
+    counts = np.asarray(profile.counts)
+    votes = np.asarray(profile.ballots.votes)
+    seen = counts > 0
+    # A voter or alternative with nothing seen keeps a row with count 0, so as not to be forgotten.
+    listed = seen | ~seen.any(axis=0) | ~seen.any(axis=1, keepdims=True)
+    i, j = np.nonzero(listed)
+    vote = votes[i, j]
+    blank = ~seen[i, j] | (np.isnan(vote) if profile.kind == "values" else vote == 0)
+    vote = np.where(blank, np.nan, 1.0 if profile.kind == "top" else vote)
+    columns = {
+        "voter": np.array(list(map(str, profile.voters)), dtype=object)[i],
+        "alternative": np.array(list(map(str, profile.alternatives)), dtype=object)[j],
+        "value" if profile.kind == "values" else "rank": vote,
+        "count": counts[i, j],
+    }
+    multiplicity = np.asarray(profile.multiplicity)
+    if (multiplicity != 1).any():
+        columns["multiplicity"] = multiplicity[i]
+    return pl.DataFrame(
+        columns, schema_overrides={"voter": pl.String, "alternative": pl.String}, nan_to_null=True
+    )
+
+
+class _Place:
+    """Says where a row stands."""
+
+    def __init__(self, name: str, first_row: int) -> None:
+        self.name, self.first_row = name, first_row
+
+    def __call__(self, row: Any) -> str:
+        return f"{self.name}, {'line' if self.first_row == 2 else 'row'} {int(row) + self.first_row}"
+
+
+def _vote_column(table: pl.DataFrame, name: str, ballots: str | None) -> str:
+    """Choose the column that is the vote, or say what columns a vote file needs."""
+    wanted = [ballots] if ballots in ("value", "rank") else ["value", "rank"]
+    vote = next((column for column in wanted if column in table.columns), None)
+    if vote is None or not {"voter", "alternative"} <= set(table.columns):
+        found = ", ".join(table.columns)
+        needs = f"voter, alternative and {' or '.join(wanted)}"
+        raise InputError(
+            f"{name}: found the columns {found}; needs {needs} (and may have count, multiplicity, decision)"
+        )
+    return vote
+
+
+def _coded(column: pl.Series, place: _Place) -> tuple[list[str], Array]:
+    """Return the names in a column in order of appearance, and for each row the position of its name."""
+    if column.null_count():
+        raise InputError(f"{place(column.is_null().arg_max())}: the {column.name} is empty")
+    names = column.unique(maintain_order=True)
+    codes = column.rle_id()
+    if codes[-1] + 1 != len(names):  # not sorted: each name has to be looked up
+        lookup = names.to_frame().with_row_index("code")
+        codes = column.to_frame().join(lookup, on=column.name, how="left", maintain_order="left")["code"]
+    return names.cast(pl.String).to_list(), codes.to_numpy().astype(np.int64)
+
+
+def _labels(column: pl.Series, decision: Array | None, place: _Place) -> tuple[list[Any], Array]:
+    """Return names and positions, within each decision where there are several."""
+    names, codes = _coded(column, place)
+    if decision is None:
+        return names, codes
+    pairs, first, pair = np.unique(decision * len(names) + codes, return_index=True, return_inverse=True)
+    owner = pairs // len(names)
+    order = np.lexsort((first, owner))  # by decision, then by appearance
+    starts = np.searchsorted(owner[order], np.arange(owner[-1] + 1))
+    position = np.empty_like(pairs)
+    position[order] = np.arange(len(pairs)) - starts[owner[order]]
+    each: list[list[str]] = [[] for _ in starts]
+    for p in order:
+        each[owner[p]].append(names[pairs[p] % len(names)])
+    return each, position[pair]
+
+
+def _no_cell_twice(flat: Array, cells: int, table: pl.DataFrame, place: _Place) -> None:
+    hit = np.zeros(cells, dtype=bool)
+    hit[flat] = True
+    if np.count_nonzero(hit) == len(flat):
+        return
+    first = np.unique(flat, return_index=True)[1]
+    row = int(np.setdiff1d(np.arange(len(flat)), first)[0])
+    voter, alternative = (table[column][row] for column in ("voter", "alternative"))
+    raise InputError(
+        f"{place(row)}: voter {voter!r} and alternative {alternative!r} stand twice; give one row for each"
+    )
+
+
+def _numbers(column: pl.Series, place: _Place) -> Array:
+    """Return a column as floats, blanks as NaN; text is named with its row."""
+    try:
+        numbers = column.cast(pl.Float64, strict=False)
+    except pl.exceptions.PolarsError:
+        raise InputError(
+            f"{place.name}: the column {column.name} holds {column.dtype}, not numbers"
+        ) from None
+    text = numbers.is_null() & column.is_not_null()
+    if text.any():
+        row = text.arg_max()
+        raise InputError(f"{place(row)}: {column[row]!r} in the column {column.name} is not a number")
+    return numbers.fill_null(np.nan).to_numpy()

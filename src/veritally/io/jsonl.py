@@ -1,0 +1,25 @@
+"""JSON Lines: one object a line."""
+
+import io
+from pathlib import Path
+
+import polars as pl
+
+from veritally.errors import InputError
+from veritally.io.text import decode
+
+FIRST_ROW = 1
+
+
+def read(data: bytes, name: str) -> pl.DataFrame:
+    """Read one object a line."""
+    decode(data, name)
+    try:
+        return pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{name}: is not one JSON object a line ({str(error).splitlines()[0]})") from error
+
+
+def write(table: pl.DataFrame, path: Path, suffix: str) -> None:
+    """Write one object a line."""
+    table.write_ndjson(path)

@@ -1,0 +1,79 @@
+"""Labels: the user's names along one axis, for one decision or for each decision of a batch."""
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from veritally.errors import InputError
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Names of voters or alternatives, unique within a decision.
+
+    Attributes
+    ----------
+    size
+        The length of the axis.
+    names
+        None for the positions 0, 1, …; a tuple of names shared by all decisions; or, with ``each``, one tuple of names
+        for each decision, shorter than ``size`` where the rest is padding.
+    each
+        Whether ``names`` holds a tuple for each decision.
+    """
+
+    size: int
+    names: tuple[Any, ...] | None = None
+    each: bool = False
+
+    @classmethod
+    def of(cls, given: Sequence[Any] | None, size: int, batch: tuple[int, ...], what: str) -> "Labels":
+        """Check names as a user gave them for an axis of ``size`` under the batch axes ``batch``."""
+        if given is None:
+            return cls(size)
+        given = tuple(given)
+        if not (given and isinstance(given[0], list | tuple)):
+            return cls(size, _unique(given, size, what))
+        if batch != (len(given),):
+            raise InputError(f"{what} names for {len(given)} decisions do not fit a batch of shape {batch}")
+        return cls(size, tuple(_unique(names, size, what, padded=True) for names in given), each=True)
+
+    def at(self, decision: int | None = None) -> tuple[Any, ...]:
+        """Return the names of one decision."""
+        if self.names is None:
+            return tuple(range(self.size))
+        if self.each and decision is not None:
+            names: tuple[Any, ...] = self.names[decision]
+            return names
+        return self.names
+
+    def word(self, position: int, decision: int | None) -> str:
+        """Say which name stands at a position."""
+        names = self.at(decision)
+        return repr(names[position]) if position < len(names) else f"{position} (padding)"
+
+    def existing(self) -> Any:
+        """Return which positions are no padding, ``(decision, size)``, or None if none is."""
+        if not self.each:
+            return None
+        return (
+            np.arange(self.size) < np.array([len(self.at(d)) for d in range(len(self.names or ()))])[:, None]
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.at())
+
+
+def _unique(names: Sequence[Hashable], size: int, what: str, padded: bool = False) -> tuple[Hashable, ...]:
+    if len(names) > size or (len(names) < size and not padded):
+        raise InputError(f"{len(names)} {what} names do not fit {size} {what}s")
+    twice = (
+        next((name for name in dict.fromkeys(names) if list(names).count(name) > 1), None)
+        if len(set(names)) < len(names)
+        else None
+    )
+    if twice is not None:
+        raise InputError(f"the {what} name {twice!r} stands twice; names must differ")
+    return tuple(names)

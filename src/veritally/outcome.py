@@ -1,0 +1,275 @@
+"""Outcome: scores, ranking, winners, and who decided it."""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+
+from veritally.arrays import Array, namespace
+from veritally.ballots import Ballots
+from veritally.errors import TieError
+from veritally.explanation import Explanation, explain
+from veritally.profile import Profile
+
+TieBreak: TypeAlias = Literal["error", "first", "random"]
+
+T = TypeVar("T")
+
+
+class Method(Protocol):
+    """What an outcome asks of the rule that made it."""
+
+    def score(self, ballots: Ballots) -> tuple[Array, Array]:
+        """Return scores, and the difference between two of them that still means a tie."""
+
+    def weights(self, ballots: Ballots) -> Array:
+        """Return what each voter adds to each score."""
+
+    def leave_one_out(self, ballots: Ballots) -> Array:
+        """Return the scores without each voter in turn."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Outcome:
+    """What a rule makes of a profile.
+
+    For a batch of decisions, arrays have its leading axes and everything with names is a list with one entry for each
+    decision; :meth:`unstack` gives their outcomes one by one.
+
+    Attributes
+    ----------
+    rule
+        The canonical name of the rule.
+    profile
+        The votes as the rule used them.
+    choose
+        How many alternatives to choose.
+    tie_break
+        What to do where a tie stands in the way of a single answer: ``"error"``, ``"first"`` (by the order of the
+        alternatives) or ``"random"`` (by ``seed``).
+    details
+        Further results of the rule, by name; for ``majority`` the maximum-likelihood difference ``delta``.
+    """
+
+    rule: str
+    profile: Profile
+    method: Method
+    raw_scores: Array
+    resolution: Array
+    choose: int = 1
+    tie_break: TieBreak = "error"
+    seed: int | tuple[int, ...] = 0
+    details: Mapping[str, Array] | None = None
+
+    def unstack(self) -> list["Outcome"]:
+        """Return the outcomes of the decisions along the first batch axis."""
+        seed = self.seed if isinstance(self.seed, tuple) else (self.seed,)
+        return [
+            Outcome(
+                self.rule,
+                profile,
+                self.method,
+                self.raw_scores[d][..., : profile.shape[-1]],
+                self.resolution[d],
+                self.choose,
+                self.tie_break,
+                (*seed, d),
+                {name: value[d] for name, value in (self.details or {}).items()},
+            )
+            for d, profile in enumerate(self.profile.unstack())
+        ]
+
+    def _each(self, ask: Callable[["Outcome"], T]) -> Any:
+        """Ask one decision, or each decision of the batch."""
+        return [one._each(ask) for one in self.unstack()] if self.profile.batch else ask(self)
+
+    # Scores
+
+    @cached_property
+    def _kept(self) -> list[int]:
+        """Positions of the alternatives that have a score, in a single decision."""
+        return [int(j) for j in np.flatnonzero(np.asarray(self.raw_scores) > -np.inf)]
+
+    @property
+    def alternatives(self) -> Any:
+        """Names of the alternatives that take part; those without any evidence are left out."""
+        return self._each(lambda one: tuple(one.profile.alternatives[j] for j in one._kept))
+
+    @property
+    def scores(self) -> Array:
+        """Σ_i w_ij for each of :attr:`alternatives`; in a batch, −inf for those left out."""
+        return self.raw_scores if self.profile.batch else self._columns(self.raw_scores)
+
+    @cached_property
+    def weights(self) -> Array:
+        """w_ij, what each voter adds to each score, ``(..., voter, alternative)``; they sum to the scores."""
+        weights = self.method.weights(self.profile.ballots)
+        return weights if self.profile.batch else self._columns(weights)
+
+    def _columns(self, x: Array) -> Array:
+        xp = namespace(x)
+        return xp.take(x, xp.asarray(self._kept, dtype=int), axis=-1)
+
+    # Order
+
+    @cached_property
+    def _tiers(self) -> list[list[int]]:
+        """Positions among the alternatives, best first; scores too close to tell apart share a tier."""
+        return tiers(np.asarray(self.scores), float(self.resolution))
+
+    @property
+    def ranking(self) -> Any:
+        """Tiers of names, best first: ``[["B"], ["A", "C"]]`` says that A and C tie behind B."""
+        return self._each(lambda one: [one._names(tier) for tier in one._tiers])
+
+    @property
+    def winners(self) -> Any:
+        """Names of all alternatives that share the highest score."""
+        return self._each(lambda one: one._names(one._tiers[0]))
+
+    @property
+    def winner(self) -> Any:
+        """The best alternative, after the tie-break."""
+        return self._each(lambda one: one._first(1)[0])
+
+    @property
+    def chosen(self) -> Any:
+        """The best ``choose`` alternatives, best first, after the tie-break."""
+        return self._each(lambda one: one._first(one.choose))
+
+    def _names(self, positions: list[int]) -> list[Any]:
+        return [self.alternatives[j] for j in positions]
+
+    def _first(self, k: int) -> list[Any]:
+        """Return the best k, breaking a tie across the border."""
+        rng = np.random.default_rng(self.seed)
+        best: list[int] = []
+        for tier in self._tiers:
+            if len(best) + len(tier) > k > len(best):
+                if self.tie_break == "error":
+                    place = "first place" if k == 1 else f"the last of {k} places"
+                    names = " and ".join(map(str, self._names(tier)))
+                    raise TieError(f"{names} tie for {place}; choose a tie-break, first or random")
+                if self.tie_break == "random":
+                    tier = [tier[int(p)] for p in rng.permutation(len(tier))]
+            best += tier
+        return self._names(best[:k])
+
+    # Reasons
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What deserves a look: ignored voters, alternatives left out, maxima at infinity."""
+        if self.profile.batch:
+            return tuple(dict.fromkeys(message for one in self.unstack() for message in one.warnings))
+        out = [str(name) for j, name in enumerate(self.profile.alternatives) if j not in self._kept]
+        messages = [*self.profile.warnings]
+        if out:
+            messages.append(f"no evidence about {', '.join(out)}: left out")
+        if any(np.isinf(value) for value in (self.details or {}).values()):
+            messages.append("all voters agree, so the maximum-likelihood difference is infinite")
+        return tuple(messages)
+
+    def explain(self) -> Any:
+        """Say who decided it: see :class:`veritally.explanation.Explanation`."""
+        return self._each(lambda one: one._explanation)
+
+    @cached_property
+    def _explanation(self) -> Explanation:
+        return explain(self)
+
+    # Output
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the outcome of a single decision as plain Python objects, ready for JSON."""
+        tied = len(self.winners) > 1 and self.tie_break == "error"
+        result: dict[str, Any] = {
+            "rule": self.rule,
+            "winner": None if tied else str(self.winner),
+            "winners": list(map(str, self.winners)),
+            "ranking": [list(map(str, tier)) for tier in self.ranking],
+            "scores": {
+                str(name): float(score) for name, score in zip(self.alternatives, self.scores, strict=True)
+            },
+            "voters": len(self.profile),
+            "alternatives": len(self.alternatives),
+            "warnings": list(self.warnings),
+        }
+        if self.choose > 1:
+            try:
+                result["chosen"] = list(map(str, self.chosen))
+            except TieError:
+                result["chosen"] = None
+        for name, value in (self.details or {}).items():
+            result[name] = float(value) if math.isfinite(value) else str(float(value))
+        return result
+
+    def to_json(self, explain: bool = False) -> str:
+        """Return one JSON object, or for a batch one a line with its ``decision``; ``explain`` adds the reasons.
+
+        Infinite numbers are the strings ``"inf"`` and ``"-inf"``; ``winner`` is null where a tie is not broken.
+        """
+
+        def line(one: "Outcome", head: dict[str, Any]) -> str:
+            tail = {"explanation": one.explain().to_dict()} if explain else {}
+            return json.dumps(head | one.to_dict() | tail, ensure_ascii=False)
+
+        if not self.profile.batch:
+            return line(self, {})
+        names = self.profile.decisions or range(self.profile.batch[0])
+        return "\n".join(
+            line(one, {"decision": name}) for name, one in zip(names, self.unstack(), strict=True)
+        )
+
+    def to_frame(self, backend: str = "polars") -> Any:
+        """Return a tidy frame: (decision,) alternative, score, rank, winner; ties share the better rank.
+
+        ``backend`` is ``"polars"``, ``"pandas"`` or ``"pyarrow"``.
+        """
+        import narwhals as nw
+
+        batch = bool(self.profile.batch)
+        names = self.profile.decisions or range(self.profile.batch[0]) if batch else [None]
+        columns: dict[str, list[Any]] = {
+            "decision": [],
+            "alternative": [],
+            "score": [],
+            "rank": [],
+            "winner": [],
+        }
+        for decision, one in zip(names, self.unstack() if batch else [self], strict=True):
+            rank = 1
+            for tier in one._tiers:
+                for j in tier:
+                    row = (decision, one.alternatives[j], float(one.scores[j]), rank, rank == 1)
+                    for column, value in zip(columns.values(), row, strict=True):
+                        column.append(value)
+                rank += len(tier)
+        if not batch:
+            del columns["decision"]
+        return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        if self.profile.batch:
+            return f"Outcome({self.rule}: {self.profile.batch[0]} decisions)"
+        return f"Outcome({self.rule}: {' > '.join(' = '.join(map(str, tier)) for tier in self.ranking)})"
+
+
+def tiers(scores: Array, resolution: float) -> list[list[int]]:
+    """Group positions by score, best first, those within ``resolution`` of a group's best together.
+
+    >>> tiers(np.array([1.0, 3.0, 1.0 + 1e-16]), 1e-12)
+    [[1], [0, 2]]
+    """
+    order = sorted(range(len(scores)), key=lambda j: (-scores[j], j))
+    groups: list[list[int]] = []
+    for j in order:
+        if groups and scores[groups[-1][0]] - scores[j] <= resolution:
+            groups[-1].append(j)
+        else:
+            groups.append([j])
+    return [sorted(group) for group in groups]

@@ -1,0 +1,375 @@
+"""Profile: the votes and counts of one decision or a batch of them, validated once, immutable."""
+
+import warnings
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from veritally.arrays import Array, midranks, namespace
+from veritally.ballots import (
+    Ballots,
+    Kind,
+    ballots_of,
+    check_counts,
+    check_multiplicity,
+    check_unseen,
+    favourites_from,
+    find,
+    frozen,
+    numbers,
+    preference_from_ranks,
+    rankings_from,
+    ranks_from_order,
+    reject,
+    shared,
+    top_from,
+)
+from veritally.errors import InputError, InputWarning
+from veritally.labels import Labels
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Profile:
+    """Votes of m voters on n alternatives, with how much each voter saw of each alternative.
+
+    Give the votes as exactly one of the first five arguments; leading axes of the arrays are a batch of decisions.
+
+    Parameters
+    ----------
+    ranks
+        ``(..., voter, alternative)``, 1 for the best, equal numbers for ties, 0 (or NaN) for not ranked.
+    order
+        For each voter a list of alternatives, best first, a list within the list for a tie; or an integer array of
+        positions, −1 for none.
+    values
+        ``(..., voter, alternative)``, each voter's mean observation, larger is better, NaN for blank.
+    differences
+        ``(..., voter)``, x_i2 − x_i1 for two alternatives, NaN for blank.
+    top
+        Each voter's favourite as a name or position (−1 or None for no vote), or a boolean array of favourites.
+    counts
+        ``(..., voter, alternative)`` or ``(..., voter, 1)``: how many observations each voter has of each
+        alternative, 0 for never seen; by default all 1.
+    multiplicity
+        ``(..., voter)``: how many identical voters each ballot stands for; by default 1.
+    alternatives, voters
+        Names; by default positions 0, 1, …. For a batch of decisions of different sizes, a list of names for each
+        decision: what lies beyond a list's end is padding and changes nothing.
+    decisions
+        Names of the decisions of a batch.
+
+    Notes
+    -----
+    A blank for an alternative the voter has seen (count > 0) puts it below everything that voter ranked; for one the
+    voter has not seen it is no opinion. A vote for an unseen alternative is an error. A voter without any usable vote
+    is ignored, with a warning. Ranks are kept as midranks among what the voter saw: 1, 2, 2 and 1, 5, 5 both as
+    1, 2.5, 2.5.
+
+    Examples
+    --------
+    >>> profile = Profile(ranks=[[1, 2, 0], [2, 1, 3]], counts=[[5, 5, 0], [1, 9, 9]], alternatives=["A", "B", "C"])
+    >>> profile
+    Profile(2 voters, 3 alternatives, rankings)
+    >>> profile.as_top().top
+    array([[1., 0., 0.],
+           [0., 1., 0.]])
+    """
+
+    kind: Kind
+    ballots: Ballots
+    decisions: tuple[Hashable, ...] | None
+    _alternatives: Labels
+    _voters: Labels
+
+    def __init__(
+        self,
+        *,
+        ranks: Any = None,
+        order: Any = None,
+        values: Any = None,
+        differences: Any = None,
+        top: Any = None,
+        counts: Any = None,
+        multiplicity: Any = None,
+        alternatives: Sequence[Any] | None = None,
+        voters: Sequence[Any] | None = None,
+        decisions: Sequence[Hashable] | None = None,
+    ) -> None:
+        if sum(votes is not None for votes in (ranks, order, values, differences, top)) != 1:
+            raise InputError("give the votes as exactly one of ranks=, order=, values=, differences= or top=")
+        counts = None if counts is None else numbers(counts, "counts")
+        if order is not None:
+            ranks, alternatives = ranks_from_order(order, alternatives)
+        if top is not None:
+            kind: Kind = "top"
+            votes, alternatives = favourites_from(
+                top, alternatives, None if counts is None else counts.shape[-1]
+            )
+        elif ranks is not None:
+            kind, votes = "rankings", numbers(ranks, "ranks")
+        elif values is not None:
+            kind, votes = "values", numbers(values, "values")
+        else:
+            kind, votes = "differences", numbers(differences, "differences")
+        shape = (*votes.shape, 2) if kind == "differences" else tuple(votes.shape)
+        if len(shape) < 2 or shape[-2] < 1:
+            raise InputError(
+                f"votes need a voter and an alternative axis and at least one voter, not the shape {shape}"
+            )
+        if shape[-1] < 2:
+            raise InputError("there is a single alternative; a decision needs at least two")
+        batch = shape[:-2]
+        if decisions is not None and batch != (len(decisions),):
+            raise InputError(f"{len(decisions)} decision names do not fit a batch of shape {batch}")
+
+        self._set("kind", kind)
+        self._set("_alternatives", Labels.of(alternatives, shape[-1], batch, "alternative"))
+        self._set("_voters", Labels.of(voters, shape[-2], batch, "voter"))
+        self._set("decisions", None if decisions is None else tuple(decisions))
+        self._set("ballots", self._validated(votes, counts, multiplicity, shape))
+        for message in self.warnings:
+            warnings.warn(message, InputWarning, stacklevel=2)
+
+    def _validated(
+        self, votes: Array, counts: Array | None, multiplicity: Any, shape: tuple[int, ...]
+    ) -> Ballots:
+        """Check what came in, resolve blanks, and make the arrays that everything else trusts."""
+        where = partial(self._place, len(shape) - 2)
+        xp = namespace(votes, counts)
+        dtype = votes.dtype if xp.isdtype(votes.dtype, "real floating") else xp.asarray(0.0).dtype
+        exists = self._existing(shape)
+        if counts is None:
+            counts = exists
+        counts = xp.asarray(counts, dtype=dtype)
+        if tuple(counts.shape) not in (shape, (*shape[:-1], 1)):
+            raise InputError(f"counts have the shape {tuple(counts.shape)}; these votes need {shape}")
+        check_counts(counts, where)
+        counts = xp.broadcast_to(counts, shape)
+        multiplicity = 1 if multiplicity is None else numbers(multiplicity, "multiplicity")
+        multiplicity = xp.asarray(multiplicity, dtype=dtype)
+        if tuple(multiplicity.shape) not in ((), shape[:-1]):
+            raise InputError(
+                f"multiplicity has the shape {tuple(multiplicity.shape)}; these votes need {shape[:-1]}"
+            )
+        check_multiplicity(multiplicity, where)
+        multiplicity = xp.broadcast_to(multiplicity, shape[:-1])
+
+        if self.kind == "rankings":
+            votes = preference_from_ranks(votes, where)
+        if self.kind == "top":
+            voted = votes
+        else:
+            singular = self.kind.removesuffix("s")
+            votes = xp.asarray(votes, copy=True)  # the caller's own array stays the caller's
+            reject(xp.isinf(votes), f"the {singular} is infinite; {self.kind} are finite numbers", where)
+            voted = ~xp.isnan(votes)
+        if self.kind == "differences":
+            voted = xp.broadcast_to(voted[..., None], shape)
+        check_unseen(voted, counts, where)
+
+        silent = ~xp.any(voted, axis=-1)
+        counts = xp.where(silent[..., None], 0, counts)
+        if self.kind == "rankings":
+            votes = rankings_from(votes, counts)
+        elif self.kind == "top":
+            votes = shared(votes, dtype)
+        return ballots_of(votes, counts, multiplicity)
+
+    def _existing(self, shape: tuple[int, ...]) -> Array:
+        """Return which cells are no padding."""
+        cells = np.broadcast_to(np.True_, shape)
+        for labels, axis in ((self._voters, 2), (self._alternatives, 1)):
+            if labels.each:
+                cells = cells & np.expand_dims(labels.existing(), axis)
+        return cells
+
+    def _place(self, depth: int, index: tuple[int, ...]) -> str:
+        """Say which voter (and alternative) an index below ``depth`` batch axes means."""
+        decision = index[0] if depth else None
+        words = (
+            [f"decision {index[:depth] if self.decisions is None else self.decisions[index[0]]!r}"]
+            if depth
+            else []
+        )
+        axes = ((self._voters, "voter"), (self._alternatives, "alternative"))
+        words += [
+            f"{what} {labels.word(i, decision)}"
+            for (labels, what), i in zip(axes, index[depth:], strict=False)
+        ]
+        return ", ".join(words)
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def _with(self, **changes: Any) -> Self:
+        """Return a profile like this one but for changes that need no check."""
+        new = object.__new__(type(self))
+        for field in fields(self):
+            new._set(field.name, changes.get(field.name, getattr(self, field.name)))
+        return new
+
+    # Shape and names
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``(..., voters, alternatives)``."""
+        return tuple(self.ballots.counts.shape)
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The leading axes; empty for a single decision."""
+        return self.shape[:-2]
+
+    @property
+    def alternatives(self) -> tuple[Any, ...]:
+        """Names of the alternatives; where decisions differ in them, a tuple of names for each."""
+        return self._alternatives.at()
+
+    @property
+    def voters(self) -> tuple[Any, ...]:
+        """Names of the voters; where decisions differ in them, a tuple of names for each."""
+        return self._voters.at()
+
+    @property
+    def counts(self) -> Array:
+        """c_ij, ``(..., voter, alternative)``."""
+        return self.ballots.counts
+
+    @property
+    def multiplicity(self) -> Array:
+        """How many identical voters each ballot stands for, ``(..., voter)``."""
+        return self.ballots.multiplicity
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What can be used but deserves a look."""
+        there = np.any(self._existing(self.shape), axis=-1)
+        silent = np.argwhere(there & ~np.any(np.asarray(self.counts) > 0, axis=-1))
+        if not len(silent):
+            return ()
+        names = [self._place(len(self.batch), tuple(map(int, index))) for index in silent[:3]]
+        more = f" and {len(silent) - 3} more" if len(silent) > 3 else ""
+        return (f"{'; '.join(names)}{more}: no usable vote, ignored",)
+
+    def __len__(self) -> int:
+        """Return the number of voters (of ballots, where some stand for several voters)."""
+        return self.shape[-2]
+
+    def __repr__(self) -> str:
+        decisions = f"{' × '.join(map(str, self.batch))} decisions, " if self.batch else ""
+        return f"Profile({decisions}{self.shape[-2]} voters, {self.shape[-1]} alternatives, {self.kind})"
+
+    # Coarsening
+
+    def as_differences(self) -> Self:
+        """Two alternatives: keep only x_i2 − x_i1, for voters who gave both values."""
+        if self.kind == "differences":
+            return self
+        if self.kind != "values" or self.shape[-1] != 2:
+            raise InputError(
+                f"differences need values for two alternatives, not {self.kind} for {self.shape[-1]}"
+            )
+        values = self.ballots.votes
+        return self._as("differences", values[..., 1] - values[..., 0])
+
+    def as_rankings(self) -> Self:
+        """Keep only who was put above whom."""
+        votes, xp = self.ballots.votes, namespace(self.ballots.votes)
+        if self.kind == "rankings":
+            return self
+        if self.kind == "top":
+            raise InputError("a favourite is less than a ranking; give ranks= or order=")
+        if self.kind == "differences":
+            votes = xp.stack([-votes, votes], axis=-1)
+        return self._as("rankings", rankings_from(votes, self.ballots.counts))
+
+    def as_top(self) -> Self:
+        """Keep only each voter's favourite, or favourites where they tie."""
+        return self if self.kind == "top" else self._as("top", top_from(self.as_rankings().ballots.votes))
+
+    def _as(self, kind: Kind, votes: Array) -> Self:
+        return self._with(kind=kind, ballots=self.ballots._replace(votes=frozen(votes)))
+
+    @property
+    def values(self) -> Array:
+        """x_ij, ``(..., voter, alternative)``, NaN for blank."""
+        if self.kind != "values":
+            raise InputError(f"these votes are {self.kind}, not values")
+        return self.ballots.votes
+
+    @property
+    def differences(self) -> Array:
+        """x_i2 − x_i1, ``(..., voter)``, NaN for blank."""
+        return self.as_differences().ballots.votes
+
+    @property
+    def ranks(self) -> Array:
+        """Midranks among what each voter saw, ``(..., voter, alternative)``, 0 for unseen."""
+        return self.as_rankings().ballots.votes
+
+    @property
+    def top(self) -> Array:
+        """Each voter's share for each alternative, ``(..., voter, alternative)``: 1 for a single favourite."""
+        return self.as_top().ballots.votes
+
+    # Selecting and combining
+
+    def select(
+        self, *, voters: Iterable[Hashable] | None = None, alternatives: Iterable[Hashable] | None = None
+    ) -> Self:
+        """Keep the named voters and alternatives, in the order given.
+
+        Ranks close up over alternatives that are left out; a favourite that is left out leaves no vote.
+        """
+        keep = self._positions(self._voters, voters, "voter")
+        chosen = self._positions(self._alternatives, alternatives, "alternative")
+        if not keep:
+            raise InputError("no voter would be left; a decision needs at least one")
+        if len(chosen) < 2:
+            raise InputError("a single alternative would be left; a decision needs at least two")
+        votes, counts, multiplicity, _ = self.ballots
+        xp = namespace(votes)
+        rows, columns = xp.asarray(keep), xp.asarray(chosen)
+        counts = xp.take(xp.take(counts, rows, axis=-2), columns, axis=-1)
+        if self.kind == "differences":
+            votes = xp.take(votes, rows, axis=-1) * (1 if chosen == [0, 1] else -1)
+        else:
+            votes = xp.take(xp.take(votes, rows, axis=-2), columns, axis=-1)
+        if self.kind == "rankings":
+            votes = midranks(xp.where(votes > 0, votes, xp.nan))
+        if self.kind == "top":
+            votes = shared(votes > 0, votes.dtype)
+        return self._with(
+            ballots=ballots_of(votes, counts, xp.take(multiplicity, rows, axis=-1)),
+            _voters=Labels(len(keep), tuple(self.voters[i] for i in keep)),
+            _alternatives=Labels(len(chosen), tuple(self.alternatives[j] for j in chosen)),
+        )
+
+    def _positions(self, labels: Labels, wanted: Iterable[Hashable] | None, what: str) -> list[int]:
+        if labels.each:
+            raise InputError("the decisions differ in their names; select within one decision of unstack()")
+        if wanted is None:
+            return list(range(labels.size))
+        position = {name: i for i, name in enumerate(labels)}
+        return [find(name, position, what) for name in wanted]
+
+    def unstack(self) -> list[Self]:
+        """Return the decisions along the first batch axis, each without its padding."""
+        if not self.batch:
+            raise InputError("this is a single decision; there is no batch to take apart")
+        return [self._decision(d) for d in range(self.batch[0])]
+
+    def _decision(self, d: int) -> Self:
+        voters, alternatives = (labels.at(d) for labels in (self._voters, self._alternatives))
+        m, n = (len(voters), len(alternatives)) if len(self.batch) == 1 else self.shape[-2:]
+        votes, counts, multiplicity, mask = (x[d] for x in self.ballots)
+        votes = votes[..., :m] if self.kind == "differences" else votes[..., :m, :n]
+        return self._with(
+            ballots=Ballots(votes, counts[..., :m, :n], multiplicity[..., :m], mask[..., :n]),
+            decisions=None,
+            _voters=Labels(m, voters if self._voters.names else None),
+            _alternatives=Labels(n, alternatives if self._alternatives.names else None),
+        )

@@ -1,0 +1,286 @@
+"""The one list of rules: name, aliases, votes taken, and how to make each."""
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any
+
+from veritally.ballots import KINDS, Kind
+from veritally.errors import InputError
+from veritally.profile import Profile
+from veritally.rules.cardinal import Difference, Mean
+from veritally.rules.pairwise import Pairwise, maximum_likelihood_difference
+from veritally.rules.positional import EXPERIENCES, Borda, BordaSqrtCount, Plurality, Positional
+from veritally.rules.rule import Rule
+from veritally.rules.top import TopGradient, TopLowerBound, TopMonteCarlo, TopZero
+
+_PAPER = "Pitis & Zhang (2020)"
+
+
+@dataclass(frozen=True)
+class RuleInfo:
+    """What there is to know about a rule before using it.
+
+    Attributes
+    ----------
+    name, aliases
+        The canonical name, and the paper's labels for it, which work wherever the name does.
+    votes
+        The kind of votes it takes; finer ones are coarsened to it.
+    summary
+        What it does, in a line.
+    uses_counts
+        Whether the counts matter, beyond saying what was seen.
+    stochastic
+        Whether chance enters, by a seed.
+    cost
+        Growth with m voters and n alternatives.
+    reference
+        Where it comes from.
+    parameters
+        What :func:`veritally.decide` takes for it.
+    alternatives
+        The number of alternatives it is made for; None for any.
+    """
+
+    name: str
+    votes: Kind
+    summary: str
+    encoder: Any
+    aliases: tuple[str, ...] = ()
+    uses_counts: bool = True
+    stochastic: bool = False
+    cost: str = "mn"
+    reference: str = _PAPER
+    alternatives: int | None = None
+    normalized: bool = False
+    details: Callable[..., Mapping[str, Any]] | None = None
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of what the rule can be told."""
+        if isinstance(self.encoder, partial):
+            return ()
+        return tuple(field.name for field in fields(self.encoder) if field.name != "experience")
+
+    def make(self, **parameters: Any) -> Rule:
+        """Make the rule with these parameters."""
+        for name in parameters:
+            if name not in self.parameters:
+                takes = f"it takes {' and '.join(self.parameters)}" if self.parameters else "it takes none"
+                raise InputError(f"the rule {self.name} has no parameter {name}; {takes}")
+        try:
+            encoder = self.encoder(**parameters)
+        except TypeError as error:
+            raise InputError(f"the rule {self.name} needs {' and '.join(self.parameters)}") from error
+        details = {} if self.details is None else {"details": partial(self.details, **parameters)}
+        return Rule(encoder, self.normalized, **details)
+
+    def takes(self, profile: Profile) -> bool:
+        """Whether the rule can use these votes, coarsened if need be."""
+        if self.alternatives not in (None, profile.shape[-1]):
+            return False
+        if self.votes == "differences" and profile.kind == "values":
+            return profile.shape[-1] == 2
+        return KINDS.index(profile.kind) <= KINDS.index(self.votes)
+
+    def __repr__(self) -> str:
+        return f"RuleInfo({self.name}: {self.summary})"
+
+
+def _delta(ballots: Any, sigma: Any = 1.0) -> Mapping[str, Any]:
+    return {"delta": maximum_likelihood_difference(ballots, sigma)}
+
+
+def _with_experience(family: str, votes: Kind, encoder: Callable[..., Any]) -> tuple[RuleInfo, ...]:
+    return tuple(
+        RuleInfo(
+            name=f"{family}+{experience}",
+            aliases=(f"{family}+",) if experience == "arithmetic" else (),
+            votes=votes,
+            summary=f"{family} points times the voter's {experience.replace('-', ' ')} mean count",
+            encoder=partial(encoder, experience),
+            reference=f"{_PAPER}, Experiments",
+        )
+        for experience in EXPERIENCES
+    )
+
+
+_RULES = (
+    RuleInfo(
+        name="mean",
+        aliases=("case1", "oracle"),
+        votes="values",
+        summary="count-weighted mean of the values",
+        encoder=Mean,
+        normalized=True,
+        reference=f"{_PAPER}, Case 1",
+    ),
+    RuleInfo(
+        name="difference",
+        aliases=("case2",),
+        votes="differences",
+        summary="inverse-variance weighted mean difference of two alternatives",
+        encoder=Difference,
+        normalized=True,
+        alternatives=2,
+        reference=f"{_PAPER}, Case 2",
+    ),
+    RuleInfo(
+        name="majority",
+        aliases=("case3",),
+        votes="rankings",
+        summary="maximum-likelihood majority on two alternatives",
+        encoder=Pairwise,
+        alternatives=2,
+        details=_delta,
+        reference=f"{_PAPER}, Case 3",
+    ),
+    RuleInfo(
+        name="pairwise",
+        aliases=("case4",),
+        votes="rankings",
+        summary="all pairs, weighed by how well the voter can tell them apart",
+        encoder=Pairwise,
+        cost="mn²",
+        reference=f"{_PAPER}, Case 4, equation 1",
+    ),
+    RuleInfo(
+        name="pairwise-normalized",
+        aliases=("case4-normalized",),
+        votes="rankings",
+        summary="pairwise, divided by the total weight of each alternative",
+        encoder=Pairwise,
+        normalized=True,
+        cost="mn²",
+        reference=f"{_PAPER}, Case 4",
+    ),
+    RuleInfo(
+        name="top-lower-bound",
+        aliases=("case5-lower-bound",),
+        votes="top",
+        summary="the favourite against each other alternative in turn",
+        encoder=TopLowerBound,
+        reference=f"{_PAPER}, Case 5",
+    ),
+    RuleInfo(
+        name="top-zero",
+        aliases=("case5-zero",),
+        votes="top",
+        summary="√c/σ for the favourite",
+        encoder=TopZero,
+        reference=f"{_PAPER}, Case 5",
+    ),
+    RuleInfo(
+        name="top-monte-carlo",
+        aliases=("case5-monte-carlo",),
+        votes="top",
+        summary="gradient of the likelihood at equal truths, by random draws",
+        encoder=TopMonteCarlo,
+        stochastic=True,
+        cost="mn · samples",
+        reference=f"{_PAPER}, Case 5",
+    ),
+    RuleInfo(
+        name="top-gradient",
+        votes="top",
+        summary="gradient of the likelihood at equal truths, exact",
+        encoder=TopGradient,
+        cost="mn · 40",
+        reference=f"{_PAPER}, Case 5, by quadrature",
+    ),
+    RuleInfo(
+        name="borda",
+        votes="rankings",
+        summary="a point for each alternative beaten",
+        encoder=partial(Borda),
+        uses_counts=False,
+        reference="Borda (1781)",
+    ),
+    *_with_experience("borda", "rankings", Borda),
+    RuleInfo(
+        name="borda-sqrt-count",
+        votes="rankings",
+        summary="centred Borda points times √c for each alternative",
+        encoder=BordaSqrtCount,
+        reference="near the exact gradient where noise dominates",
+    ),
+    RuleInfo(
+        name="plurality",
+        votes="top",
+        summary="a point for the favourite",
+        encoder=partial(Plurality),
+        uses_counts=False,
+        reference="classical",
+    ),
+    *_with_experience("plurality", "top", Plurality),
+    RuleInfo(
+        name="positional",
+        votes="rankings",
+        summary="points by position, from any scoring vector",
+        encoder=Positional,
+        uses_counts=False,
+        cost="mn²",
+        reference="Young (1975)",
+    ),
+    RuleInfo(
+        name="veto",
+        votes="rankings",
+        summary="minus a point for the last position",
+        encoder=partial(Positional, "veto"),
+        uses_counts=False,
+        cost="mn²",
+        reference="classical",
+    ),
+)
+
+_DEFAULTS: dict[Kind, str] = {
+    "values": "mean",
+    "differences": "difference",
+    "rankings": "pairwise-normalized",
+    "top": "top-zero",
+}
+
+_BY_NAME = {name: info for info in _RULES for name in (info.name, *info.aliases)}
+
+
+def rules() -> tuple[RuleInfo, ...]:
+    """Every rule.
+
+    >>> [info.name for info in rules() if info.votes == "values"]
+    ['mean']
+    """
+    return _RULES
+
+
+def rule_info(name: str) -> RuleInfo:
+    """Look a rule up by its name or alias, or suggest the nearest.
+
+    >>> rule_info("case4").name
+    'pairwise'
+    """
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    near = difflib.get_close_matches(name, _BY_NAME, n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]}?" if near else "see vt.rules() or `veritally rules`"
+    raise InputError(f"there is no rule {name!r}; {hint}")
+
+
+def rule_for(profile: Profile, name: str | None) -> RuleInfo:
+    """Return the named rule if it can use these votes, or by default the rule that suits their kind."""
+    info = rule_info(_DEFAULTS[profile.kind] if name is None else name)
+    if info.takes(profile):
+        return info
+    needs = f"{info.votes} of {info.alternatives} alternatives" if info.alternatives else info.votes
+    usable = ", ".join(other.name for other in _RULES if other.takes(profile))
+    raise InputError(
+        f"the rule {info.name} needs {needs}, but these votes are {profile.kind} of {profile.shape[-1]} alternatives; "
+        f"rules that can use them: {usable}"
+    )
+
+
+def coarsened(profile: Profile, kind: Kind) -> Profile:
+    """Return the profile with votes no finer than ``kind``."""
+    steps = {"differences": Profile.as_differences, "rankings": Profile.as_rankings, "top": Profile.as_top}
+    return profile if profile.kind == kind else steps[kind](profile)

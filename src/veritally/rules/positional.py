@@ -1,0 +1,199 @@
+"""Rules that give points for positions: the anonymous baselines, and their count-weighted modifications."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from veritally.arrays import Array, namespace
+from veritally.ballots import Ballots
+from veritally.rules.rule import Encoding
+
+
+def arithmetic(counts: Array) -> Array:
+    """Arithmetic mean of each voter's counts over what the voter saw."""
+    xp = namespace(counts)
+    return xp.sum(counts, axis=-1) / xp.maximum(_seen(counts), xp.asarray(1, dtype=counts.dtype))
+
+
+def harmonic(counts: Array) -> Array:
+    """Harmonic mean of each voter's counts over what the voter saw."""
+    xp = namespace(counts)
+    inverse = xp.sum(xp.where(counts > 0, 1 / xp.where(counts > 0, counts, 1), 0), axis=-1)
+    return _seen(counts) / xp.where(inverse > 0, inverse, 1)
+
+
+def _seen(counts: Array) -> Array:
+    xp = namespace(counts)
+    return xp.sum(xp.astype(counts > 0, counts.dtype), axis=-1)
+
+
+def _root(mean: Array) -> Array:
+    return namespace(mean).sqrt(mean)
+
+
+def _logarithm(mean: Array) -> Array:
+    """Logarithm, but never a negative weight: an experience below 1 counts nothing."""
+    xp = namespace(mean)
+    return xp.log(xp.maximum(mean, xp.asarray(1, dtype=mean.dtype)))
+
+
+def _plain(mean: Array) -> Array:
+    return mean
+
+
+MEANS: dict[str, Callable[[Array], Array]] = {"arithmetic": arithmetic, "harmonic": harmonic}
+SHAPES: dict[str, Callable[[Array], Array]] = {"": _plain, "-sqrt": _root, "-log": _logarithm}
+EXPERIENCES = tuple(mean + shape for mean in MEANS for shape in SHAPES)
+"""How a voter's experience may weigh the voter's points: a mean of the counts, or its square root or logarithm."""
+
+
+def experience(name: str, counts: Array) -> Array:
+    """Return the weight of each voter, ``(..., voter, 1)``, by one of the :data:`EXPERIENCES`."""
+    mean, _, shape = name.partition("-")
+    return SHAPES[shape and f"-{shape}"](MEANS[mean](counts))[..., None]
+
+
+@dataclass(frozen=True)
+class Plurality:
+    """One point for the favourite, shared where several tie.
+
+    Anonymous: counts only say what was seen. With an ``experience``, the point is multiplied by a mean of the voter's
+    counts, or its square root or logarithm: an unjustified but plausible use of them (the paper's "Plurality+").
+
+    References
+    ----------
+    Pitis & Zhang (2020), Experiments.
+
+    Examples
+    --------
+    >>> import veritally as vt
+    >>> profile = vt.Profile(top=[0, 1, 1], counts=[[9, 1], [1, 1], [1, 1]])
+    >>> vt.decide(profile, rule="plurality").scores, vt.decide(profile, rule="plurality+").scores
+    (array([1., 2.]), array([5., 2.]))
+    """
+
+    experience: str | None = None
+
+    def __call__(self, ballots: Ballots) -> Encoding:
+        """Encode each voter."""
+        return _weighed(ballots.votes, self.experience, ballots.counts)
+
+
+@dataclass(frozen=True)
+class Borda:
+    """As many points as alternatives beaten, half a point for each one tied with.
+
+    Anonymous, or weighed by the voter's ``experience`` as in :class:`Plurality` (the paper's "Borda+"). On a ballot
+    whose voter has not seen all alternatives, points are centred, (beaten − beaten by) / 2, so that the unseen, who get
+    0, stand neither above nor below.
+
+    References
+    ----------
+    Pitis & Zhang (2020), Experiments.
+
+    Examples
+    --------
+    >>> import veritally as vt
+    >>> vt.decide(vt.Profile(ranks=[[1, 2, 3], [2, 2, 1]]), rule="borda").scores
+    array([2.5, 1.5, 2. ])
+    >>> vt.decide(vt.Profile(ranks=[[1, 2, 3], [1, 2, 0]], counts=[[1, 1, 1], [1, 1, 0]]), rule="borda").scores
+    array([2.5, 0.5, 0. ])
+    """
+
+    experience: str | None = None
+
+    def __call__(self, ballots: Ballots) -> Encoding:
+        """Encode each voter."""
+        xp = namespace(ballots.votes)
+        alternatives = _seen(xp.astype(ballots.mask, ballots.counts.dtype))[..., None]
+        whole = _seen(ballots.counts) == alternatives
+        points = centred(ballots) + xp.where(whole, (alternatives - 1) / 2, 0)[..., None] * (
+            ballots.counts > 0
+        )
+        return _weighed(points, self.experience, ballots.counts)
+
+
+@dataclass(frozen=True)
+class BordaSqrtCount:
+    """Centred Borda points times the square root of the count of each alternative.
+
+    A heuristic in O(mn) that comes near the exact gradient at V = 0 where noise dominates, and there beats the O(mn²)
+    ``pairwise``:
+
+        w_ij = √c_ij · ((n + 1)/2 − rank_ij)
+
+    with n the number of alternatives the voter saw.
+
+    Examples
+    --------
+    >>> import veritally as vt
+    >>> vt.decide(vt.Profile(ranks=[[1, 2, 3]], counts=[[4, 9, 1]]), rule="borda-sqrt-count").scores
+    array([ 2.,  0., -1.])
+    """
+
+    def __call__(self, ballots: Ballots) -> Encoding:
+        """Encode each voter."""
+        return Encoding(centred(ballots) * namespace(ballots.counts).sqrt(ballots.counts))
+
+
+@dataclass(frozen=True)
+class Positional:
+    """Points by position, from any scoring vector; tied alternatives share the points of the positions they cover.
+
+    Anonymous. ``points`` has one number for each alternative, the best position first, or is ``"veto"``: −1 for the
+    last position, 0 for the others. On a ballot whose voter has not seen all alternatives the vector is stretched over
+    those seen, its ends kept (linear interpolation), and centred as in :class:`Borda`.
+
+    Examples
+    --------
+    >>> import veritally as vt
+    >>> vt.decide(vt.Profile(ranks=[[1, 2, 3], [3, 1, 2]]), rule="positional", points=[3, 1, 0]).scores
+    array([3., 4., 1.])
+    >>> vt.decide(vt.Profile(ranks=[[1, 2, 3], [3, 1, 2]]), rule="veto").scores
+    array([-1.,  0., -1.])
+    """
+
+    points: tuple[float, ...] | Literal["veto"]
+
+    def __call__(self, ballots: Ballots) -> Encoding:
+        """Encode each voter."""
+        xp = namespace(ballots.votes)
+        ranks = ballots.votes
+        seen = ranks > 0
+        n = _seen(ranks)[..., None]
+        rivals = range(ranks.shape[-1])
+        tied = xp.maximum(
+            sum(xp.astype(seen & (ranks == ranks[..., k : k + 1]), ranks.dtype) for k in rivals), n * 0 + 1
+        )
+        points = xp.zeros_like(ranks)
+        for k in rivals:
+            covers = seen & (xp.abs(ranks - (k + 1)) <= (tied - 1) / 2)
+            points = points + xp.where(covers, self._points(k, n) / tied, 0)
+        partial = n < _seen(xp.astype(ballots.mask, ranks.dtype))[..., None, None]
+        mean = xp.sum(points, axis=-1, keepdims=True) / xp.maximum(n, n * 0 + 1)
+        return Encoding(xp.where(seen & partial, points - mean, points))
+
+    def _points(self, k: int, n: Array) -> Array:
+        """Points for the position ``k`` (0 the best) on ballots of ``n`` alternatives."""
+        xp = namespace(n)
+        if self.points == "veto":
+            return -xp.astype(k == n - 1, n.dtype)
+        points = xp.asarray(self.points, dtype=n.dtype)
+        last = points.shape[0] - 1
+        place = xp.clip(k * last / xp.maximum(n - 1, n * 0 + 1), 0, last)
+        left = xp.floor(place)
+        left_points, right_points = (
+            points[xp.astype(end, xp.int32)] for end in (left, xp.clip(left + 1, 0, last))
+        )
+        return left_points + (place - left) * (right_points - left_points)
+
+
+def centred(ballots: Ballots) -> Array:
+    """(beaten − beaten by) / 2 among what each voter saw; 0 for unseen."""
+    xp = namespace(ballots.votes)
+    n = _seen(ballots.votes)[..., None]
+    return xp.where(ballots.votes > 0, (n + 1) / 2 - ballots.votes, 0)
+
+
+def _weighed(points: Array, name: str | None, counts: Array) -> Encoding:
+    return Encoding(points if name is None else points * experience(name, counts))

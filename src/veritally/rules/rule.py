@@ -1,0 +1,107 @@
+"""Rule: encode each voter, sum, decode."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from veritally.arrays import Array, namespace
+from veritally.ballots import Ballots
+
+Sigma: TypeAlias = float | tuple[float, ...]
+"""The standard deviation of one observation, one for all alternatives or one for each."""
+
+_ROUNDINGS = 128  # how many roundings of the summands may separate scores that are equal in exact arithmetic
+
+
+class Encoding(NamedTuple):
+    """What voters add to the tally: weights and, for rules that divide by them, norms.
+
+    ``(..., voter, alternative)`` for voters, ``(..., alternative)`` for a tally. Tallies of disjoint groups of voters
+    add up.
+    """
+
+    weights: Array
+    norms: Array | None = None
+
+
+class Scores(NamedTuple):
+    """Scores ``(..., alternative)``, −inf where there is no evidence, and the difference ``(...)`` that still means a tie."""
+
+    scores: Array
+    resolution: Array
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A one-pass rule: scores are sums over voters of an encoding, divided by their norms where ``normalized``.
+
+    All methods are pure functions of :class:`Ballots` with leading batch axes, and compile under ``jax.jit``.
+
+    Attributes
+    ----------
+    encode
+        Maps ballots to what each voter adds. Rules with equal encoders share one tally.
+    normalized
+        Whether to divide the summed weights by the summed norms.
+    details
+        Further results of the rule, by name.
+    """
+
+    encode: Callable[[Ballots], Encoding]
+    normalized: bool = False
+    details: Callable[[Ballots], Mapping[str, Array]] = lambda _: {}
+
+    def tally(self, ballots: Ballots) -> Encoding:
+        """Σ_i multiplicity_i · encode(ballot_i)."""
+        return total(self.encode(ballots), ballots.multiplicity)
+
+    def decode(self, tally: Encoding, mask: Array) -> Array:
+        """Turn a tally into scores, −inf outside ``mask`` and where nothing was weighed."""
+        xp = namespace(tally.weights)
+        if not self.normalized or tally.norms is None:
+            return xp.where(mask, tally.weights, -xp.inf)
+        some = tally.norms > 0
+        return xp.where(mask & some, tally.weights / xp.where(some, tally.norms, 1), -xp.inf)
+
+    def scores(self, ballots: Ballots) -> Array:
+        """Return the scores alone."""
+        return self.decode(self.tally(ballots), ballots.mask)
+
+    def score(self, ballots: Ballots) -> Scores:
+        """Return the scores, and how far apart rounding alone may drive equal ones."""
+        xp = namespace(ballots.counts)
+        weights, norms = self.encode(ballots)
+        tally = total(Encoding(weights, norms), ballots.multiplicity)
+        size = total(Encoding(xp.abs(weights)), ballots.multiplicity)
+        size = self.decode(Encoding(size.weights, tally.norms), ballots.mask)
+        unit = _ROUNDINGS * xp.finfo(size.dtype).eps
+        return Scores(self.decode(tally, ballots.mask), unit * xp.max(xp.where(size > 0, size, 0), axis=-1))
+
+    def weights(self, ballots: Ballots) -> Array:
+        """Return what each voter adds to each score, ``(..., voter, alternative)``."""
+        xp = namespace(ballots.counts)
+        weights, norms = self.encode(ballots)
+        own = weights * ballots.multiplicity[..., None]
+        if not self.normalized or norms is None:
+            return own
+        whole = xp.sum(norms * ballots.multiplicity[..., None], axis=-2, keepdims=True)
+        return own / xp.where(whole > 0, whole, 1)
+
+    def leave_one_out(self, ballots: Ballots) -> Array:
+        """Return the scores without each voter in turn, ``(..., voter, alternative)``: decode(tally − encoding)."""
+        xp = namespace(ballots.counts)
+        encoding = self.encode(ballots)
+        tally = total(encoding, ballots.multiplicity)
+        rest = [
+            None if all_ is None else all_[..., None, :] - own * ballots.multiplicity[..., None]
+            for all_, own in zip(tally, encoding, strict=True)
+        ]
+        seen = xp.astype((ballots.counts > 0) & (ballots.multiplicity > 0)[..., None], xp.int32)
+        others = xp.sum(seen, axis=-2, keepdims=True) - seen > 0
+        return self.decode(Encoding(*rest), others)
+
+
+def total(encoding: Encoding, multiplicity: Array) -> Encoding:
+    """Sum over voters, each as often as the ballot stands for."""
+    xp = namespace(multiplicity)
+    return Encoding(*(None if x is None else xp.sum(x * multiplicity[..., None], axis=-2) for x in encoding))

@@ -1,0 +1,243 @@
+"""Rules for top choices: the paper's Case 5.
+
+A voter with several favourites tied counts as the average of voters with one of them each.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from veritally.arrays import Array, by_alternative, for_loop, namespace, ndtr, normals, while_loop
+from veritally.ballots import Ballots
+from veritally.rules.rule import Encoding, Sigma
+
+_REACH = 8.0  # standard deviations of the favourite's mean that the quadrature covers
+_NEGLIGIBLE = 25.0  # minus the logarithm of the part of the integral that may lie beyond its lower end
+
+
+@dataclass(frozen=True)
+class TopZero:
+    """The favourite's own precision: √c_ij/σ_j for the favourite, 0 for the others.
+
+    A heuristic: the gradient at V = 0 of the probability that the favourite's mean is above 0, instead of above all
+    others (the "zero approximation").
+
+    References
+    ----------
+    Pitis & Zhang (2020), Case 5.
+
+    Examples
+    --------
+    >>> import veritally as vt
+    >>> vt.decide(vt.Profile(top=[0, 1], counts=[[4, 1, 1], [1, 9, 1]]), rule="top-zero").scores
+    array([2., 3., 0.])
+    """
+
+    sigma: Sigma = 1.0
+
+    def __call__(self, ballots: Ballots) -> Encoding:
+        """Encode each voter."""
+        xp = namespace(ballots.votes)
+        return Encoding(ballots.votes / xp.sqrt(ballots.variances(self.sigma)))
+
+
+@dataclass(frozen=True)
+class TopLowerBound:
+    """The favourite compared with each other alternative in turn.
+
+    A heuristic: the gradient at V = 0 of a lower bound, the product of the probabilities of the single comparisons
+    (the "lower bound approximation").
+
+        w_ij = Σ_k 1/√(s_ij² + s_ik²) for the favourite j,    w_ik = −1/√(s_ij² + s_ik²) for each other k seen
+
+    References
+    ----------
+    Pitis & Zhang (2020), Case 5. The text conditions on a union of events; their intersection is meant.
+
+    Examples
+    --------
+    >>> import veritally as vt
+    >>> vt.decide(vt.Profile(top=[0], counts=[[1, 1, 1]]), rule="top-lower-bound").scores.round(4)
+    array([ 1.4142, -0.7071, -0.7071])
+    """
+
+    sigma: Sigma = 1.0
+
+    def __call__(self, ballots: Ballots) -> Encoding:
+        """Encode each voter."""
+        xp = namespace(ballots.votes)
+        variances = ballots.variances(self.sigma)
+
+        def encode(favourite: Array) -> Array:
+            own = xp.sum(xp.where(favourite, variances, 0), axis=-1, keepdims=True)
+            power = xp.where(favourite, 0, 1 / xp.sqrt(own + variances))
+            return xp.where(favourite, xp.sum(power, axis=-1, keepdims=True), -power)
+
+        return Encoding(_shared_among_favourites(ballots.votes, encode))
+
+
+@dataclass(frozen=True)
+class TopGradient:
+    """The exact gradient at V = 0 of the log-probability of the favourites.
+
+    Voter i prefers j with probability P = ∫ φ_ij(x) Π_k Φ_ik(x) dx. The gradient has, for each other alternative,
+
+        w_ik = −∫ φ_ij(x) φ_ik(x) Π_{l≠j,k} Φ_il(x) dx / P
+
+    and minus their sum for the favourite. What ``top-monte-carlo`` estimates by sampling is computed here by the
+    trapezoid rule in u with x = a·sinh u: near 0, where all Φ_ik turn at once, it has the finest of their scales, and
+    further out it grows to the widest. The relative error is below 1e-8 for counts that differ by factors up to 10⁶.
+
+    References
+    ----------
+    Pitis & Zhang (2020), Case 5, whose Monte Carlo estimate this replaces.
+
+    Examples
+    --------
+    With two alternatives it is Case 3, up to the factor √(2/π):
+
+    >>> import veritally as vt
+    >>> vt.decide(vt.Profile(top=[0], counts=[[1, 1]]), rule="top-gradient").scores.round(4)
+    array([ 0.5642, -0.5642])
+    """
+
+    sigma: Sigma = 1.0
+
+    def __call__(self, ballots: Ballots) -> Encoding:
+        """Encode each voter."""
+        xp = namespace(ballots.votes)
+        deviations = xp.sqrt(ballots.variances(self.sigma))
+
+        def kernel(deviation: Array, favourite: Array) -> tuple[Array]:
+            ratio = _ratios(deviation, favourite)
+            scale = 1 / xp.maximum(xp.max(ratio, axis=0), xp.asarray(1, dtype=ratio.dtype))
+            step = min(
+                0.22, 0.3 * ratio.shape[0] ** -0.2
+            )  # fitted: errors near 1e-9 for 2 to 50 alternatives
+            first, last = _extent(ratio, scale, step)
+
+            def node(g: Array) -> tuple[Array, Array]:
+                u = xp.asarray((first + g) * step, dtype=scale.dtype)
+                z = scale * xp.sinh(u)
+                return z, xp.cosh(u) * xp.exp(-(z**2) / 2)
+
+            probability, losses, _ = _integrate(ratio, node, last - first + 1)
+            loss = losses / (probability * deviation)
+            return (xp.where(favourite, xp.sum(loss, axis=0), -loss),)
+
+        def encode(favourite: Array) -> Array:
+            return by_alternative(kernel, deviations, favourite)[0]
+
+        return Encoding(_shared_among_favourites(ballots.votes, encode))
+
+
+@dataclass(frozen=True)
+class TopMonteCarlo:
+    """The gradient at V = 0 of the log-probability of the favourites, estimated from random draws.
+
+    As published: ``samples`` draws x of the favourite's mean for each voter, s(x) = Π_k Φ_ik(x), and
+
+        w_ij = Σ_x (x/s_ij²) s(x) / Σ_x s(x),    w_ik = −Σ_x φ_ik(x) Π_{l≠j,k} Φ_il(x) / Σ_x s(x)
+
+    ``top-gradient`` computes the same without chance and at lower cost. The direction does not depend on a σ that is
+    equal for all alternatives. The draws take memory for ``samples`` numbers per voter.
+
+    References
+    ----------
+    Pitis & Zhang (2020), Case 5, Monte Carlo approximation.
+
+    Examples
+    --------
+    >>> import veritally as vt
+    >>> profile = vt.Profile(top=[0, 0, 1], counts=[[4, 1, 1], [1, 1, 1], [9, 9, 9]])
+    >>> vt.decide(profile, rule="top-monte-carlo", samples=1000, seed=1).winners
+    [1]
+    """
+
+    sigma: Sigma = 1.0
+    samples: int = 100
+    seed: int = 0
+
+    def __call__(self, ballots: Ballots) -> Encoding:
+        """Encode each voter."""
+        xp = namespace(ballots.votes)
+        deviations = xp.sqrt(ballots.variances(self.sigma))
+        draws = normals(self.seed, (*deviations.shape[:-1], self.samples), like=deviations)
+
+        def kernel(deviation: Array, favourite: Array, draw: Array) -> tuple[Array]:
+            probability, losses, mean = _integrate(
+                _ratios(deviation, favourite), lambda g: (draw[g], 1), self.samples
+            )
+            some = xp.where(probability > 0, probability, 1)
+            return (xp.where(favourite, mean, -losses) / (some * deviation),)
+
+        def encode(favourite: Array) -> Array:
+            return by_alternative(kernel, deviations, favourite, draws)[0]
+
+        return Encoding(_shared_among_favourites(ballots.votes, encode))
+
+
+def _shared_among_favourites(shares: Array, encode: Callable[[Array], Array]) -> Array:
+    """Σ over favourites of the voter's share for it times ``encode`` of a vote for it alone.
+
+    Takes as many turns as the longest tie has favourites, in most cases one.
+    """
+    xp = namespace(shares)
+    positions = xp.arange(shares.shape[-1])
+
+    def turn(state: tuple[Array, Array]) -> tuple[Array, Array]:
+        left, weights = state
+        favourite = positions == xp.argmax(left, axis=-1, keepdims=True)
+        share = xp.max(left, axis=-1, keepdims=True)
+        weights = weights + xp.where(share > 0, share * encode(favourite), 0)
+        return xp.where(favourite, 0, left), weights
+
+    return while_loop(lambda state: xp.any(state[0] > 0), turn, (shares, xp.zeros_like(shares)))[1]
+
+
+def _ratios(deviation: Array, favourite: Array) -> Array:
+    """s_ij/s_ik of the favourite j to each rival k, ``(alternative, voter)``; 0 for the favourite and for unseen ones."""
+    xp = namespace(deviation)
+    own = xp.sum(xp.where(favourite, deviation, 0), axis=0)
+    own = xp.where(xp.isinf(own), 0, own)
+    return xp.where(favourite, 0, own / deviation)
+
+
+def _extent(ratio: Array, scale: Array, step: float) -> tuple[Array, Array]:
+    """First and last node of the grid z = scale · sinh(step · g) that matter to any of the voters.
+
+    Towards −∞ the integrands, φ(z) Π_k Φ(r_k z) and those with φ in place of one Φ, fall at least as fast as
+    exp(−a z² − b|z|), from −log Φ(−x) ≥ log 2 + √(2/π) x + x²/π.
+    """
+    xp = namespace(ratio)
+    a = 1 / 2 + xp.sum(ratio**2, axis=0) / math.pi
+    b = math.sqrt(2 / math.pi) * (xp.sum(ratio, axis=0) - xp.max(ratio, axis=0))
+    low = 2 * _NEGLIGIBLE / (b + xp.sqrt(b**2 + 4 * a * _NEGLIGIBLE))
+    ends = (xp.ceil(xp.max(xp.asinh(end / scale)) / step) for end in (low, _REACH))
+    first, last = (xp.astype(end, xp.int32) for end in ends)
+    return -first, last
+
+
+def _integrate(
+    ratio: Array, node: Callable[[Array], tuple[Array, Array]], nodes: Array
+) -> tuple[Array, Array, Array]:
+    """Sum s(z), s(z) φ(r_k z)/Φ(r_k z) and z s(z) over weighted nodes z, where s(z) = Π_k Φ(r_k z) over the rivals k.
+
+    ``ratio`` is ``(alternative, voter)``; ``node(g)`` gives the g-th z, in units of the favourite's standard deviation,
+    and its weight, each ``(voter,)``.
+    """
+    xp = namespace(ratio)
+    rival = ratio > 0
+    tiny = xp.finfo(ratio.dtype).smallest_normal
+
+    def add(g: Array, sums: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        probability, losses, mean = sums
+        z, weight = node(g)
+        x = ratio * z
+        below = xp.where(rival, ndtr(x), 1)
+        density = xp.where(rival, xp.exp(-(x**2) / 2) / math.sqrt(2 * math.pi), 0)
+        mass = weight * xp.prod(below, axis=0)
+        return probability + mass, losses + mass * density / xp.maximum(below, tiny), mean + mass * z
+
+    zero = xp.zeros_like(ratio[0])
+    return for_loop(nodes, add, (zero, xp.zeros_like(ratio), zero))
