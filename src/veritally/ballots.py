@@ -108,24 +108,22 @@ def reject(bad: Array, message: str, where: Where) -> None:
 
 
 def check_counts(counts: Array, where: Where) -> None:
-    """Counts are finite and at least 0."""
+    """Require counts that are finite and at least 0."""
     xp = namespace(counts)
-    reject(
-        xp.isnan(counts), "the count is missing (NaN); give 0 for an alternative the voter never saw", where
-    )
+    reject(xp.isnan(counts), "the count is missing (NaN); give 0 for an alternative the voter never saw", where)
     reject(xp.isinf(counts), "the count is infinite; give the number of observations", where)
     reject(counts < 0, "the count is negative; counts are 0 (never seen) or more", where)
 
 
 def check_multiplicity(multiplicity: Array, where: Where) -> None:
-    """Multiplicities are finite and at least 0."""
+    """Require multiplicities that are finite and at least 0."""
     xp = namespace(multiplicity)
     bad = ~xp.isfinite(multiplicity) | (multiplicity < 0)
     reject(bad, "the multiplicity must be a finite number, 0 or more", where)
 
 
 def check_unseen(voted: Array, counts: Array, where: Where) -> None:
-    """Nobody votes on what they have not seen."""
+    """Refuse votes on what the voter has not seen."""
     message = "a vote for an alternative this voter never saw (count 0); leave it blank or correct the count"
     reject(voted & (counts <= 0), message, where)
 
@@ -138,9 +136,7 @@ def preference_from_ranks(ranks: Array, where: Where) -> Array:
     return xp.where(ranks == 0, xp.nan, -ranks)
 
 
-def ranks_from_order(
-    order: Any, alternatives: Sequence[Hashable] | None
-) -> tuple[Array, Sequence[Hashable] | None]:
+def ranks_from_order(order: Any, alternatives: Sequence[Hashable] | None) -> tuple[Array, Sequence[Hashable] | None]:
     """Ranks from lists of alternatives, best first; a list within the list is a tie.
 
     Integer arrays hold positions of alternatives, −1 for none, and may have batch axes.
@@ -181,9 +177,7 @@ def favourites_from(
         return array, alternatives
     if not xp.isdtype(array.dtype, "integral"):
         if array.ndim != 1:
-            raise InputError(
-                "top must be one name or position per voter, or a boolean array (voter, alternative)"
-            )
+            raise InputError("top must be one name or position per voter, or a boolean array (voter, alternative)")
         given = array.tolist()
         if alternatives is None:
             alternatives = _names_in(name for name in given if name is not None)
@@ -205,11 +199,7 @@ def find(name: Hashable, position: Mapping[Any, int], what: str) -> int:
     except KeyError:
         known = {str(known): known for known in position}
         near = difflib.get_close_matches(str(name), known, n=1)
-        hint = (
-            f"did you mean {known[near[0]]!r}?"
-            if near
-            else f"known are {', '.join(map(repr, known.values()))}"
-        )
+        hint = f"did you mean {known[near[0]]!r}?" if near else f"known are {', '.join(map(repr, known.values()))}"
         raise InputError(f"{what} {name!r} is unknown; {hint}") from None
 
 

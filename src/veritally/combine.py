@@ -26,20 +26,14 @@ def concat(profiles: Sequence[Profile]) -> Profile:
     if len({profile.batch for profile in profiles}) > 1:
         raise InputError("concat takes profiles with the same batch axes")
     alternatives = list(dict.fromkeys(name for profile in profiles for name in profile.alternatives))
-    if first.kind == "differences" and any(
-        list(profile.alternatives) != alternatives for profile in profiles
-    ):
-        raise InputError(
-            "differences can only be put together for the same two alternatives in the same order"
-        )
+    if first.kind == "differences" and any(list(profile.alternatives) != alternatives for profile in profiles):
+        raise InputError("differences can only be put together for the same two alternatives in the same order")
     named = any(profile._voters.names is not None for profile in profiles)
     voters = [name for profile in profiles for name in profile.voters]
     aligned = [_aligned(profile, alternatives) for profile in profiles]
     xp = namespace(*(ballots.votes for ballots in aligned))
     axis = len(first.batch)
-    votes, counts, multiplicity = (
-        xp.concat([xp.asarray(b[field]) for b in aligned], axis=axis) for field in range(3)
-    )
+    votes, counts, multiplicity = (xp.concat([xp.asarray(b[field]) for b in aligned], axis=axis) for field in range(3))
     return first._with(
         ballots=ballots_of(votes, counts, multiplicity),
         _voters=Labels.of(voters if named else None, len(voters), (), "voter"),

@@ -70,7 +70,7 @@ def decide(
         resolution=resolution,
         choose=choose,
         tie_break=tie_break,
-        seed=seed,
+        seed=(seed,),
         details=method.details(profile.ballots),
     )
     for message in outcome.warnings[len(profile.warnings) :]:
@@ -124,9 +124,7 @@ def _checked(parameters: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
 def _sigma(sigma: Any, profile: Profile) -> float | tuple[float, ...]:
     if isinstance(sigma, Mapping):
         sigma = _by_name(sigma, profile)
-    numbers = (
-        _numbers(sigma, profile.shape[-1], "sigma") if not isinstance(sigma, int | float) else (float(sigma),)
-    )
+    numbers = _numbers(sigma, profile.shape[-1], "sigma") if not isinstance(sigma, int | float) else (float(sigma),)
     if not all(math.isfinite(number) and number > 0 for number in numbers):
         raise InputError(f"sigma must be a finite number above 0, not {sigma!r}")
     return numbers if len(numbers) > 1 else numbers[0]
@@ -137,9 +135,7 @@ def _by_name(sigma: Mapping[Hashable, Any], profile: Profile) -> list[Any]:
     missing = [name for name in names if name not in sigma]
     unknown = [name for name in sigma if name not in names]
     if missing or unknown:
-        problem = (
-            f"has none for {missing[0]!r}" if missing else f"names {unknown[0]!r}, which is no alternative"
-        )
+        problem = f"has none for {missing[0]!r}" if missing else f"names {unknown[0]!r}, which is no alternative"
         raise InputError(f"sigma by name must name each alternative of the decision; it {problem}")
     return [sigma[name] for name in names]
 

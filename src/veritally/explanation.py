@@ -24,8 +24,8 @@ class Explanation:
     contributions
         What each voter adds to the lead, negative for those who pulled the other way, largest first. They sum to it.
     pivotal
-        Voters whose ballot, removed, would change the winners, with the winners there would be without it. A ballot that
-        stands for several voters is removed whole.
+        Voters whose ballot, removed, would change the winners, with the winners there would be without it. A ballot
+        that stands for several voters is removed whole.
     equal_counts
         The winners if every voter had seen everything they saw equally often.
     counts_mattered

@@ -58,9 +58,7 @@ class Labels:
         """Return which positions are no padding, ``(decision, size)``, or None if none is."""
         if not self.each:
             return None
-        return (
-            np.arange(self.size) < np.array([len(self.at(d)) for d in range(len(self.names or ()))])[:, None]
-        )
+        return np.arange(self.size) < np.array([len(self.at(d)) for d in range(len(self.names or ()))])[:, None]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.at())

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
@@ -62,26 +62,22 @@ class Outcome:
     resolution: Array
     choose: int = 1
     tie_break: TieBreak = "error"
-    seed: int | tuple[int, ...] = 0
-    details: Mapping[str, Array] | None = None
+    seed: tuple[int, ...] = (0,)
+    details: Mapping[str, Array] = field(default_factory=dict)
 
     def unstack(self) -> list["Outcome"]:
         """Return the outcomes of the decisions along the first batch axis."""
-        seed = self.seed if isinstance(self.seed, tuple) else (self.seed,)
-        return [
-            Outcome(
-                self.rule,
-                profile,
-                self.method,
-                self.raw_scores[d][..., : profile.shape[-1]],
-                self.resolution[d],
-                self.choose,
-                self.tie_break,
-                (*seed, d),
-                {name: value[d] for name, value in (self.details or {}).items()},
-            )
-            for d, profile in enumerate(self.profile.unstack())
-        ]
+        return [self._decision(d, profile) for d, profile in enumerate(self.profile.unstack())]
+
+    def _decision(self, d: int, profile: Profile) -> "Outcome":
+        return replace(
+            self,
+            profile=profile,
+            raw_scores=self.raw_scores[d][..., : profile.shape[-1]],
+            resolution=self.resolution[d],
+            seed=(*self.seed, d),
+            details={name: value[d] for name, value in self.details.items()},
+        )
 
     def _each(self, ask: Callable[["Outcome"], T]) -> Any:
         """Ask one decision, or each decision of the batch."""
@@ -165,14 +161,25 @@ class Outcome:
     def warnings(self) -> tuple[str, ...]:
         """What deserves a look: ignored voters, alternatives left out, maxima at infinity."""
         if self.profile.batch:
-            return tuple(dict.fromkeys(message for one in self.unstack() for message in one.warnings))
+            return tuple(f"decision {name!r}: {message}" for name, one in self._odd() for message in one.warnings)
         out = [str(name) for j, name in enumerate(self.profile.alternatives) if j not in self._kept]
         messages = [*self.profile.warnings]
         if out:
             messages.append(f"no evidence about {', '.join(out)}: left out")
-        if any(np.isinf(value) for value in (self.details or {}).values()):
+        if any(np.isinf(value) for value in self.details.values()):
             messages.append("all voters agree, so the maximum-likelihood difference is infinite")
         return tuple(messages)
+
+    def _odd(self) -> "list[tuple[Any, Outcome]]":
+        """Return the decisions of a batch that have warnings, found without taking all of them apart."""
+        odd = ~np.isfinite(np.asarray(self.raw_scores)).all(axis=-1) | ~(np.asarray(self.profile.counts) > 0).any(
+            -1
+        ).all(-1)
+        for value in self.details.values():
+            odd = odd | np.isinf(np.asarray(value))
+        wanted = np.flatnonzero(odd.reshape(self.profile.batch[0], -1).any(axis=1))
+        names = self.profile.decision_names
+        return [(names[d], self._decision(int(d), self.profile.decision(int(d)))) for d in wanted]
 
     def explain(self) -> Any:
         """Say who decided it: see :class:`veritally.explanation.Explanation`."""
@@ -192,9 +199,7 @@ class Outcome:
             "winner": None if tied else str(self.winner),
             "winners": list(map(str, self.winners)),
             "ranking": [list(map(str, tier)) for tier in self.ranking],
-            "scores": {
-                str(name): float(score) for name, score in zip(self.alternatives, self.scores, strict=True)
-            },
+            "scores": {str(name): float(score) for name, score in zip(self.alternatives, self.scores, strict=True)},
             "voters": len(self.profile),
             "alternatives": len(self.alternatives),
             "warnings": list(self.warnings),
@@ -204,7 +209,7 @@ class Outcome:
                 result["chosen"] = list(map(str, self.chosen))
             except TieError:
                 result["chosen"] = None
-        for name, value in (self.details or {}).items():
+        for name, value in self.details.items():
             result[name] = float(value) if math.isfinite(value) else str(float(value))
         return result
 
@@ -220,10 +225,8 @@ class Outcome:
 
         if not self.profile.batch:
             return line(self, {})
-        names = self.profile.decisions or range(self.profile.batch[0])
-        return "\n".join(
-            line(one, {"decision": name}) for name, one in zip(names, self.unstack(), strict=True)
-        )
+        named = zip(self.profile.decision_names, self.unstack(), strict=True)
+        return "\n".join(line(one, {"decision": name}) for name, one in named)
 
     def to_frame(self, backend: str = "polars") -> Any:
         """Return a tidy frame: (decision,) alternative, score, rank, winner; ties share the better rank.
@@ -233,7 +236,7 @@ class Outcome:
         import narwhals as nw
 
         batch = bool(self.profile.batch)
-        names = self.profile.decisions or range(self.profile.batch[0]) if batch else [None]
+        names = self.profile.decision_names if batch else (None,)
         columns: dict[str, list[Any]] = {
             "decision": [],
             "alternative": [],

@@ -105,9 +105,7 @@ class Profile:
             ranks, alternatives = ranks_from_order(order, alternatives)
         if top is not None:
             kind: Kind = "top"
-            votes, alternatives = favourites_from(
-                top, alternatives, None if counts is None else counts.shape[-1]
-            )
+            votes, alternatives = favourites_from(top, alternatives, None if counts is None else counts.shape[-1])
         elif ranks is not None:
             kind, votes = "rankings", numbers(ranks, "ranks")
         elif values is not None:
@@ -133,9 +131,7 @@ class Profile:
         for message in self.warnings:
             warnings.warn(message, InputWarning, stacklevel=2)
 
-    def _validated(
-        self, votes: Array, counts: Array | None, multiplicity: Any, shape: tuple[int, ...]
-    ) -> Ballots:
+    def _validated(self, votes: Array, counts: Array | None, multiplicity: Any, shape: tuple[int, ...]) -> Ballots:
         """Check what came in, resolve blanks, and make the arrays that everything else trusts."""
         where = partial(self._place, len(shape) - 2)
         xp = namespace(votes, counts)
@@ -151,9 +147,7 @@ class Profile:
         multiplicity = 1 if multiplicity is None else numbers(multiplicity, "multiplicity")
         multiplicity = xp.asarray(multiplicity, dtype=dtype)
         if tuple(multiplicity.shape) not in ((), shape[:-1]):
-            raise InputError(
-                f"multiplicity has the shape {tuple(multiplicity.shape)}; these votes need {shape[:-1]}"
-            )
+            raise InputError(f"multiplicity has the shape {tuple(multiplicity.shape)}; these votes need {shape[:-1]}")
         check_multiplicity(multiplicity, where)
         multiplicity = xp.broadcast_to(multiplicity, shape[:-1])
 
@@ -189,16 +183,9 @@ class Profile:
     def _place(self, depth: int, index: tuple[int, ...]) -> str:
         """Say which voter (and alternative) an index below ``depth`` batch axes means."""
         decision = index[0] if depth else None
-        words = (
-            [f"decision {index[:depth] if self.decisions is None else self.decisions[index[0]]!r}"]
-            if depth
-            else []
-        )
+        words = [f"decision {index[:depth] if self.decisions is None else self.decisions[index[0]]!r}"] if depth else []
         axes = ((self._voters, "voter"), (self._alternatives, "alternative"))
-        words += [
-            f"{what} {labels.word(i, decision)}"
-            for (labels, what), i in zip(axes, index[depth:], strict=False)
-        ]
+        words += [f"{what} {labels.word(i, decision)}" for (labels, what), i in zip(axes, index[depth:], strict=False)]
         return ", ".join(words)
 
     def _set(self, name: str, value: Any) -> None:
@@ -232,6 +219,11 @@ class Profile:
     def voters(self) -> tuple[Any, ...]:
         """Names of the voters; where decisions differ in them, a tuple of names for each."""
         return self._voters.at()
+
+    @property
+    def decision_names(self) -> tuple[Any, ...]:
+        """Names of the decisions along the first batch axis; positions where none were given."""
+        return tuple(range(self.batch[0])) if self.decisions is None else self.decisions
 
     @property
     def counts(self) -> Array:
@@ -269,9 +261,7 @@ class Profile:
         if self.kind == "differences":
             return self
         if self.kind != "values" or self.shape[-1] != 2:
-            raise InputError(
-                f"differences need values for two alternatives, not {self.kind} for {self.shape[-1]}"
-            )
+            raise InputError(f"differences need values for two alternatives, not {self.kind} for {self.shape[-1]}")
         values = self.ballots.votes
         return self._as("differences", values[..., 1] - values[..., 0])
 
@@ -360,9 +350,10 @@ class Profile:
         """Return the decisions along the first batch axis, each without its padding."""
         if not self.batch:
             raise InputError("this is a single decision; there is no batch to take apart")
-        return [self._decision(d) for d in range(self.batch[0])]
+        return [self.decision(d) for d in range(self.batch[0])]
 
-    def _decision(self, d: int) -> Self:
+    def decision(self, d: int) -> Self:
+        """Return the decision at a position of the first batch axis, without its padding."""
         voters, alternatives = (labels.at(d) for labels in (self._voters, self._alternatives))
         m, n = (len(voters), len(alternatives)) if len(self.batch) == 1 else self.shape[-2:]
         votes, counts, multiplicity, mask = (x[d] for x in self.ballots)

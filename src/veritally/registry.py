@@ -262,7 +262,7 @@ def rule_info(name: str) -> RuleInfo:
     """
     if name in _BY_NAME:
         return _BY_NAME[name]
-    near = difflib.get_close_matches(name, _BY_NAME, n=1, cutoff=0.4)
+    near = difflib.get_close_matches(name, _BY_NAME, n=1)
     hint = f"did you mean {near[0]}?" if near else "see vt.rules() or `veritally rules`"
     raise InputError(f"there is no rule {name!r}; {hint}")
 
@@ -273,7 +273,7 @@ def rule_for(profile: Profile, name: str | None) -> RuleInfo:
     if info.takes(profile):
         return info
     needs = f"{info.votes} of {info.alternatives} alternatives" if info.alternatives else info.votes
-    usable = ", ".join(other.name for other in _RULES if other.takes(profile))
+    usable = ", ".join(other.name for other in _RULES if "+" not in other.name and other.takes(profile))
     raise InputError(
         f"the rule {info.name} needs {needs}, but these votes are {profile.kind} of {profile.shape[-1]} alternatives; "
         f"rules that can use them: {usable}"

@@ -1,14 +1,15 @@
 """The tidy table: data frames to and from Profile."""
 
+import difflib
 import math
+import warnings
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from veritally.arrays import Array
-from veritally.errors import InputError
-from veritally.labels import Labels
+from veritally.errors import InputError, InputWarning
 from veritally.profile import Profile
 
 COLUMNS = ("decision", "voter", "alternative", "rank", "value", "count", "multiplicity")
@@ -22,22 +23,18 @@ def from_native(frame: Any) -> pl.DataFrame:
     try:
         table = nw.from_native(frame)
     except TypeError as error:
-        raise InputError(
-            f"cannot read votes from {type(frame).__name__}; give a path or a data frame"
-        ) from error
+        raise InputError(f"cannot read votes from {type(frame).__name__}; give a path or a data frame") from error
     if isinstance(table, nw.LazyFrame):
         table = table.collect()
     if isinstance(frame, pl.DataFrame):
         return frame
-    kept = [name for name in table.columns if name in COLUMNS] or table.columns
-    return pl.DataFrame({name: pl.Series(name, table[name].to_list(), strict=False) for name in kept})
+    return pl.DataFrame({name: pl.Series(name, table[name].to_list(), strict=False) for name in table.columns})
 
 
-def to_profile(
-    table: pl.DataFrame, name: str, first_row: int, ballots: str | None, lower_is_better: bool
-) -> Profile:
+def to_profile(table: pl.DataFrame, name: str, first_row: int, ballots: str | None, lower_is_better: bool) -> Profile:
     """Turn a tidy table into a Profile; ``first_row`` is the number a person would give its first row."""
     vote = _vote_column(table, name, ballots)
+    _warn_of_misspelt(table, name)
     if not table.height:
         raise InputError(f"{name}: has a header but no rows; it needs a row for each voter and alternative")
     if lower_is_better and vote == "rank":
@@ -46,12 +43,10 @@ def to_profile(
     decisions, decision = _coded(table["decision"], place) if "decision" in table.columns else (None, None)
     voters, voter = _labels(table["voter"], decision, place)
     alternatives, alternative = _labels(table["alternative"], decision, place)
-    shape = (max(voter) + 1, max(alternative) + 1)
-    shape = shape if decisions is None else (len(decisions), *shape)
+    batch = () if decisions is None else (len(decisions),)
+    shape = (*batch, int(voter.max()) + 1, int(alternative.max()) + 1)
     if math.prod(shape) > _MOST_CELLS:
-        raise InputError(
-            f"{name}: {shape} decisions, voters and alternatives are too many to fill up; split the file"
-        )
+        raise InputError(f"{name}: {shape} decisions, voters and alternatives are too many to fill up; split the file")
     cells = (voter, alternative) if decision is None else (decision, voter, alternative)
     _no_cell_twice(np.ravel_multi_index(cells, shape), math.prod(shape), table, place)
 
@@ -96,10 +91,9 @@ def from_profile(profile: Profile) -> pl.DataFrame:
         raise InputError("a vote file holds ranks or values; differences alone cannot be written")
     if not profile.batch:
         return _rows(profile)
-    names = profile.decisions or range(profile.batch[0])
     parts = [
         _rows(one).select(pl.lit(str(name)).alias("decision"), pl.all())
-        for name, one in zip(names, profile.unstack(), strict=True)
+        for name, one in zip(profile.decision_names, profile.unstack(), strict=True)
     ]
     return pl.concat(parts)
 
@@ -123,9 +117,7 @@ def _rows(profile: Profile) -> pl.DataFrame:
     multiplicity = np.asarray(profile.multiplicity)
     if (multiplicity != 1).any():
         columns["multiplicity"] = multiplicity[i]
-    return pl.DataFrame(
-        columns, schema_overrides={"voter": pl.String, "alternative": pl.String}, nan_to_null=True
-    )
+    return pl.DataFrame(columns, schema_overrides={"voter": pl.String, "alternative": pl.String}, nan_to_null=True)
 
 
 class _Place:
@@ -151,10 +143,20 @@ def _vote_column(table: pl.DataFrame, name: str, ballots: str | None) -> str:
     return vote
 
 
+def _warn_of_misspelt(table: pl.DataFrame, name: str) -> None:
+    """Point out a column that is ignored but looks like one that would matter."""
+    for column in table.columns:
+        near = difflib.get_close_matches(column.lower(), COLUMNS, n=1, cutoff=0.75)
+        if column not in COLUMNS and near and near[0] not in table.columns:
+            warnings.warn(
+                f"{name}: the column {column} is ignored; did you mean {near[0]}?", InputWarning, stacklevel=4
+            )
+
+
 def _coded(column: pl.Series, place: _Place) -> tuple[list[str], Array]:
     """Return the names in a column in order of appearance, and for each row the position of its name."""
     if column.null_count():
-        raise InputError(f"{place(column.is_null().arg_max())}: the {column.name} is empty")
+        raise InputError(f"{place(np.flatnonzero(column.is_null().to_numpy())[0])}: the {column.name} is empty")
     names = column.unique(maintain_order=True)
     codes = column.rle_id()
     if codes[-1] + 1 != len(names):  # not sorted: each name has to be looked up
@@ -198,11 +200,9 @@ def _numbers(column: pl.Series, place: _Place) -> Array:
     try:
         numbers = column.cast(pl.Float64, strict=False)
     except pl.exceptions.PolarsError:
-        raise InputError(
-            f"{place.name}: the column {column.name} holds {column.dtype}, not numbers"
-        ) from None
+        raise InputError(f"{place.name}: the column {column.name} holds {column.dtype}, not numbers") from None
     text = numbers.is_null() & column.is_not_null()
     if text.any():
-        row = text.arg_max()
+        row = int(np.flatnonzero(text.to_numpy())[0])
         raise InputError(f"{place(row)}: {column[row]!r} in the column {column.name} is not a number")
     return numbers.fill_null(np.nan).to_numpy()

@@ -100,16 +100,14 @@ def _load(source: str | PathLike[str]) -> "tuple[pl.DataFrame, str, int]":
         except OSError as error:
             raise InputError(f"{name}: cannot be read ({error.strerror or error})") from error
     if not data.strip():
-        raise InputError(
-            f"{name}: the file is empty; it needs a header and a row for each voter and alternative"
-        )
+        raise InputError(f"{name}: the file is empty; it needs a header and a row for each voter and alternative")
     module = module or _sniffed(data)
     return module.read(data, name), name, module.FIRST_ROW
 
 
 def _format(path: Path) -> ModuleType | None:
     kind = _FORMATS.get(path.suffix.lower())
-    return kind and importlib.import_module(f"veritally.io.{kind}")
+    return None if kind is None else importlib.import_module(f"veritally.io.{kind}")
 
 
 def _sniffed(data: bytes) -> ModuleType:

@@ -107,9 +107,7 @@ class Borda:
         xp = namespace(ballots.votes)
         alternatives = _seen(xp.astype(ballots.mask, ballots.counts.dtype))[..., None]
         whole = _seen(ballots.counts) == alternatives
-        points = centred(ballots) + xp.where(whole, (alternatives - 1) / 2, 0)[..., None] * (
-            ballots.counts > 0
-        )
+        points = centred(ballots) + xp.where(whole, (alternatives - 1) / 2, 0)[..., None] * (ballots.counts > 0)
         return _weighed(points, self.experience, ballots.counts)
 
 
@@ -182,9 +180,7 @@ class Positional:
         last = points.shape[0] - 1
         place = xp.clip(k * last / xp.maximum(n - 1, n * 0 + 1), 0, last)
         left = xp.floor(place)
-        left_points, right_points = (
-            points[xp.astype(end, xp.int32)] for end in (left, xp.clip(left + 1, 0, last))
-        )
+        left_points, right_points = (points[xp.astype(end, xp.int32)] for end in (left, xp.clip(left + 1, 0, last)))
         return left_points + (place - left) * (right_points - left_points)
 
 

@@ -25,7 +25,7 @@ class Encoding(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """Scores ``(..., alternative)``, −inf where there is no evidence, and the difference ``(...)`` that still means a tie."""
+    """Scores ``(..., alternative)``, −inf without evidence, and the difference ``(...)`` that still means a tie."""
 
     scores: Array
     resolution: Array
@@ -88,20 +88,24 @@ class Rule:
         return own / xp.where(whole > 0, whole, 1)
 
     def leave_one_out(self, ballots: Ballots) -> Array:
-        """Return the scores without each voter in turn, ``(..., voter, alternative)``: decode(tally − encoding)."""
-        xp = namespace(ballots.counts)
+        """Return the scores without each voter in turn, ``(..., voter, alternative)``: the tally of all the others."""
         encoding = self.encode(ballots)
-        tally = total(encoding, ballots.multiplicity)
-        rest = [
-            None if all_ is None else all_[..., None, :] - own * ballots.multiplicity[..., None]
-            for all_, own in zip(tally, encoding, strict=True)
-        ]
-        seen = xp.astype((ballots.counts > 0) & (ballots.multiplicity > 0)[..., None], xp.int32)
-        others = xp.sum(seen, axis=-2, keepdims=True) - seen > 0
-        return self.decode(Encoding(*rest), others)
+        rest = (None if x is None else _others(x * ballots.multiplicity[..., None]) for x in encoding)
+        xp = namespace(ballots.counts)
+        saw = xp.astype((ballots.counts > 0) & (ballots.multiplicity > 0)[..., None], ballots.counts.dtype)
+        return self.decode(Encoding(*rest), _others(saw) > 0)
 
 
 def total(encoding: Encoding, multiplicity: Array) -> Encoding:
     """Sum over voters, each as often as the ballot stands for."""
     xp = namespace(multiplicity)
     return Encoding(*(None if x is None else xp.sum(x * multiplicity[..., None], axis=-2) for x in encoding))
+
+
+def _others(x: Array) -> Array:
+    """Sum over all other voters, as those before plus those after: subtracting from the whole would cancel digits."""
+    xp = namespace(x)
+    nobody = xp.zeros_like(x[..., :1, :])
+    before = xp.cumulative_sum(xp.concat([nobody, x[..., :-1, :]], axis=-2), axis=-2)
+    after = xp.flip(xp.cumulative_sum(xp.flip(xp.concat([x[..., 1:, :], nobody], axis=-2), axis=-2), axis=-2), axis=-2)
+    return before + after

@@ -111,9 +111,7 @@ class TopGradient:
         def kernel(deviation: Array, favourite: Array) -> tuple[Array]:
             ratio = _ratios(deviation, favourite)
             scale = 1 / xp.maximum(xp.max(ratio, axis=0), xp.asarray(1, dtype=ratio.dtype))
-            step = min(
-                0.22, 0.3 * ratio.shape[0] ** -0.2
-            )  # fitted: errors near 1e-9 for 2 to 50 alternatives
+            step = min(0.22, 0.3 * ratio.shape[0] ** -0.2)  # fitted: errors near 1e-9 for 2 to 50 alternatives
             first, last = _extent(ratio, scale, step)
 
             def node(g: Array) -> tuple[Array, Array]:
@@ -165,9 +163,7 @@ class TopMonteCarlo:
         draws = normals(self.seed, (*deviations.shape[:-1], self.samples), like=deviations)
 
         def kernel(deviation: Array, favourite: Array, draw: Array) -> tuple[Array]:
-            probability, losses, mean = _integrate(
-                _ratios(deviation, favourite), lambda g: (draw[g], 1), self.samples
-            )
+            probability, losses, mean = _integrate(_ratios(deviation, favourite), lambda g: (draw[g], 1), self.samples)
             some = xp.where(probability > 0, probability, 1)
             return (xp.where(favourite, mean, -losses) / (some * deviation),)
 
@@ -196,7 +192,7 @@ def _shared_among_favourites(shares: Array, encode: Callable[[Array], Array]) ->
 
 
 def _ratios(deviation: Array, favourite: Array) -> Array:
-    """s_ij/s_ik of the favourite j to each rival k, ``(alternative, voter)``; 0 for the favourite and for unseen ones."""
+    """Return s_ij/s_ik of the favourite j to each rival k, ``(alternative, voter)``; 0 for itself and the unseen."""
     xp = namespace(deviation)
     own = xp.sum(xp.where(favourite, deviation, 0), axis=0)
     own = xp.where(xp.isinf(own), 0, own)
@@ -218,9 +214,7 @@ def _extent(ratio: Array, scale: Array, step: float) -> tuple[Array, Array]:
     return -first, last
 
 
-def _integrate(
-    ratio: Array, node: Callable[[Array], tuple[Array, Array]], nodes: Array
-) -> tuple[Array, Array, Array]:
+def _integrate(ratio: Array, node: Callable[[Array], tuple[Array, Array]], nodes: Array) -> tuple[Array, Array, Array]:
     """Sum s(z), s(z) φ(r_k z)/Φ(r_k z) and z s(z) over weighted nodes z, where s(z) = Π_k Φ(r_k z) over the rivals k.
 
     ``ratio`` is ``(alternative, voter)``; ``node(g)`` gives the g-th z, in units of the favourite's standard deviation,

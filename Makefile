@@ -1,0 +1,34 @@
+# Everything happens in .venv, with the versions of constraints.txt.
+PYTHON ?= python3
+BIN := .venv/bin
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test bench format setup clean
+
+setup: .venv/installed
+
+# The machine's own pip fills the environment, so that python3 needs no ensurepip.
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv --without-pip .venv
+	$(PYTHON) -m pip --python $(BIN)/python install --quiet --editable '.[dev]'
+	touch $@
+
+demo: setup
+	@$(BIN)/veritally decide examples/panel.csv --explain
+
+test: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest --numprocesses auto
+
+bench: setup
+	$(BIN)/python benchmarks/run.py
+
+format: setup
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,51 @@
+"""The command: each subcommand parses, calls the library and prints."""
+
+import sys
+import warnings
+from typing import Any
+
+import click
+
+from veritally.cli.check import check
+from veritally.cli.decide import decide
+from veritally.cli.rules import rules
+from veritally.errors import InputError, InputWarning
+
+
+class _Failure(click.ClickException):
+    exit_code = 2
+
+
+class _Commands(click.Group):
+    """A group in which bad input is one sentence and exit code 2, and warnings go to standard error."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", InputWarning)
+            warnings.showwarning = _show  # type: ignore[assignment]
+            try:
+                return super().invoke(ctx)
+            except InputError as error:
+                raise _Failure(str(error)) from error
+
+
+def _show(message: Warning | str, *_: Any) -> None:
+    click.echo(f"{click.style('Warning:', fg='yellow')} {message}", err=True)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="veritally")
+def cli() -> None:
+    """Combine the votes of people or sources who saw different amounts of evidence."""
+
+
+for _command in (decide, check, rules):
+    cli.add_command(_command)
+
+
+def main() -> None:
+    """Run the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a bar gets a question mark
+    cli()

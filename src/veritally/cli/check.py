@@ -1,0 +1,29 @@
+"""``veritally check``: say what was understood."""
+
+from typing import Any
+
+import click
+
+from veritally.io.votes import read
+
+_EXAMPLES = """\b
+Examples:
+  veritally check votes.csv
+  veritally check votes.csv --ballots rank
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("file")
+@click.option("--ballots", type=click.Choice(["value", "rank", "top"]), help="Which column is the vote.")
+def check(file: str, ballots: Any) -> None:
+    """Say what was understood of the votes in FILE, and anything odd about them."""
+    from veritally.description import describe
+
+    description = describe(read(file, ballots=ballots))
+    for label, text in description.lines():
+        click.echo(f"{label + ':':14} {text}")
+    for oddity in description.oddities:
+        click.echo(f"{click.style('Odd:', fg='yellow'):14} {oddity}")
+    if not description.oddities:
+        click.echo(f"{'Odd:':14} nothing")

@@ -1,0 +1,100 @@
+"""``veritally decide``: votes in, decision out."""
+
+from typing import Any
+
+import click
+
+from veritally.engine import decide as decide_
+from veritally.errors import InputError
+from veritally.io.votes import read
+
+_EXAMPLES = """\b
+Examples:
+  veritally decide votes.csv
+  veritally decide votes.parquet --rule case4 --sigma 3.5 --explain
+  veritally decide papers.csv --choose 10 --tie-break random --seed 7
+  veritally decide delays.csv --lower-is-better --plot delays.png
+  cat votes.jsonl | veritally decide - --json
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("file")
+@click.option(
+    "--rule", metavar="NAME", help="The rule, by name or paper label; by default the one that suits the votes."
+)
+@click.option(
+    "--sigma",
+    multiple=True,
+    metavar="NUMBER | NAME=NUMBER",
+    help="Standard deviation of one observation; for one per alternative, give NAME=NUMBER for each.",
+)
+@click.option(
+    "--ballots", type=click.Choice(["value", "rank", "top"]), help="Which column is the vote; top: favourites only."
+)
+@click.option("--choose", type=click.IntRange(min=1), default=1, metavar="K", help="How many alternatives to choose.")
+@click.option("--lower-is-better", is_flag=True, help="Small values are good, as with delays or errors.")
+@click.option(
+    "--tie-break",
+    type=click.Choice(["error", "first", "random"]),
+    help="How to settle a tie; by default it is reported as one.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="For random tie-breaks and stochastic rules.")
+@click.option("--samples", type=click.IntRange(min=1), help="Draws per voter, for top-monte-carlo.")
+@click.option("--points", metavar="N,N,…", help="Points for each position, best first, for positional.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (one a line for many decisions).")
+@click.option("--explain", is_flag=True, help="Say each voter's part, and what would have changed the outcome.")
+@click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Save a picture of who contributed what.")
+def decide(
+    file: str,
+    rule: str | None,
+    sigma: tuple[str, ...],
+    ballots: Any,
+    choose: int,
+    lower_is_better: bool,
+    tie_break: Any,
+    seed: int,
+    samples: int | None,
+    points: str | None,
+    as_json: bool,
+    explain: bool,
+    plot: str | None,
+) -> None:
+    """Decide the votes in FILE (CSV, TSV, Parquet or JSON Lines; - for standard input).
+
+    FILE has one row per voter and alternative, with the columns voter, alternative, rank and/or value, and optionally
+    count (how much the voter saw of the alternative), multiplicity and decision.
+    """
+    parameters: dict[str, Any] = {}
+    if sigma:
+        parameters["sigma"] = _sigma(sigma)
+    if points is not None:
+        parameters["points"] = points.split(",")
+    if samples is not None:
+        parameters["samples"] = samples
+    profile = read(file, ballots=ballots, lower_is_better=lower_is_better)
+    outcome = decide_(profile, rule, choose=choose, tie_break=tie_break or "error", seed=seed, **parameters)
+    if tie_break == "error":
+        _ = outcome.chosen
+    if plot is not None:
+        from veritally.plots import save
+
+        save(outcome, plot)
+    if as_json:
+        click.echo(outcome.to_json(explain=explain))
+    else:
+        from veritally.cli.tables import print_outcome
+
+        print_outcome(outcome, explain)
+
+
+def _sigma(given: tuple[str, ...]) -> float | dict[str, float]:
+    """Read ``3.5``, or ``A=1`` and ``B=2``."""
+    try:
+        if len(given) == 1 and "=" not in given[0]:
+            return float(given[0])
+        return {name: float(number) for name, number in (item.rsplit("=", 1) for item in given)}
+    except ValueError:
+        raise InputError(
+            f"--sigma takes a number, or NAME=NUMBER for each alternative, not {' '.join(given)}"
+        ) from None

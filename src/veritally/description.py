@@ -1,0 +1,142 @@
+"""Description: what a profile holds, and what is odd about it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from veritally.profile import Profile
+
+_ABSURD = 100  # times the median count: worth a second look
+
+
+@dataclass(frozen=True)
+class Description:
+    """What was understood of some votes.
+
+    Attributes
+    ----------
+    decisions
+        How many decisions there are.
+    voters, alternatives
+        The fewest and the most in a decision.
+    kind
+        The kind of votes.
+    ballots
+        How many ballots there are of each shape: complete, with ties (or several left blank), partial.
+    counts
+        The smallest, the median and the largest count of what was seen.
+    oddities
+        What deserves a look, a sentence each.
+    """
+
+    decisions: int
+    voters: tuple[int, int]
+    alternatives: tuple[int, int]
+    kind: str
+    ballots: dict[str, int]
+    counts: tuple[float, float, float]
+    oddities: tuple[str, ...]
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return labels and texts for people to read."""
+        low, median, high = self.counts
+        shapes = ", ".join(f"{number} {shape}" for shape, number in self.ballots.items() if number)
+        counts = f"all {low:g}" if low == high else f"{low:g} to {high:g}, median {median:g}"
+        return [
+            ("Decisions", str(self.decisions)),
+            ("Voters", _span(self.voters)),
+            ("Alternatives", _span(self.alternatives)),
+            ("Votes", f"{self.kind}: {shapes}"),
+            ("Counts", counts),
+        ]
+
+
+def describe(profile: Profile) -> Description:
+    """Describe one decision or a batch.
+
+    >>> describe(Profile(ranks=[[1, 2, 3], [1, 0, 0]], counts=[[3, 3, 3], [1, 1, 0]])).ballots
+    {'complete': 1, 'with ties or several blanks': 0, 'partial': 1, 'empty': 0}
+    """
+    singles = profile.unstack() if profile.batch else [profile]
+    shapes = dict.fromkeys(("complete", "with ties or several blanks", "partial", "empty"), 0)
+    oddities: list[str] = []
+    for name, one in zip(profile.decision_names if profile.batch else ("",), singles, strict=True):
+        where = f"decision {name!r}: " if profile.batch else ""
+        for shape, number in _shapes(one).items():
+            shapes[shape] += number
+        oddities += [where + oddity for oddity in _oddities(one)]
+    seen = np.concat([np.asarray(one.counts)[np.asarray(one.counts) > 0] for one in singles])
+    counts = (float(seen.min()), float(np.median(seen)), float(seen.max())) if len(seen) else (0.0, 0.0, 0.0)
+    if counts[0] == counts[2]:
+        oddities.append("all counts are equal, so no voter's experience makes a difference")
+    return Description(
+        decisions=len(singles),
+        voters=_range([one.shape[0] for one in singles]),
+        alternatives=_range([one.shape[1] for one in singles]),
+        kind=profile.kind,
+        ballots=shapes,
+        counts=counts,
+        oddities=tuple(oddities),
+    )
+
+
+def _shapes(profile: Profile) -> dict[str, int]:
+    """Count the ballots of one decision by their shape."""
+    counts, mask = np.asarray(profile.counts), np.asarray(profile.ballots.mask)
+    seen = counts > 0
+    empty = ~seen.any(axis=-1)
+    partial = ~empty & (seen.sum(axis=-1) < mask.sum())
+    if profile.kind == "top":
+        tied = np.asarray(profile.top).max(axis=-1) < 1
+    else:
+        ranks = np.sort(np.asarray(profile.ranks), axis=-1)
+        tied = ((np.diff(ranks, axis=-1) == 0) & (ranks[:, 1:] > 0)).any(axis=-1)
+    whole = ~empty & ~partial
+    return {
+        "complete": int((whole & ~tied).sum()),
+        "with ties or several blanks": int((whole & tied).sum()),
+        "partial": int(partial.sum()),
+        "empty": int(empty.sum()),
+    }
+
+
+def _oddities(profile: Profile) -> list[str]:
+    """Say what deserves a look in one decision."""
+    found = [*profile.warnings]
+    counts = np.asarray(profile.counts)
+    seen = counts > 0
+    voters = seen.sum(axis=0)
+    for number, words in ((0, "nobody saw {}"), (1, "only one voter saw {}")):
+        names = [str(name) for name, saw in zip(profile.alternatives, voters, strict=True) if saw == number]
+        if names and len(profile) > 1:
+            found.append(words.format(_list(names)))
+    if len(profile) == 1:
+        found.append("there is a single voter")
+    median = np.median(counts[seen]) if seen.any() else 0
+    absurd = [profile.voters[i] for i in np.flatnonzero((counts > _ABSURD * median).any(axis=-1))]
+    if absurd and median > 0:
+        high = counts.max() / median
+        found.append(f"voter {_list(list(map(str, absurd)))} claims up to {high:,.0f} times the median count")
+    if profile.kind != "top":
+        ranks = np.asarray(profile.ranks)
+        flat = (seen.sum(axis=-1) > 1) & (
+            np.where(seen, ranks, -np.inf).max(-1) == np.where(seen, ranks, np.inf).min(-1)
+        )
+        if flat.any():
+            names = [str(profile.voters[i]) for i in np.flatnonzero(flat)]
+            found.append(f"voter {_list(names)} puts everything level")
+    return found
+
+
+def _list(names: list[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more
+
+
+def _range(sizes: list[int]) -> tuple[int, int]:
+    return min(sizes), max(sizes)
+
+
+def _span(sizes: tuple[int, int]) -> str:
+    low, high = sizes
+    return str(low) if low == high else f"{low} to {high}"

@@ -1,0 +1,75 @@
+"""Pictures of outcomes; needs the extra ``plot``."""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from veritally.errors import InputError
+from veritally.outcome import Outcome
+
+# Okabe & Ito's colours, told apart by colour-blind readers too; black and yellow left out.
+_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933", "#882255")
+_OTHERS = "#BBBBBB"
+_MOST_PANELS = 24
+
+
+def save(outcome: Outcome, path: str | PathLike[str]) -> None:
+    """Save a picture of an outcome: scores, with each voter's contribution stacked, a panel for each decision."""
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise InputError("plots need matplotlib: pip install 'veritally[plot]'") from error
+    suffix = Path(path).suffix.lower().lstrip(".")
+    formats = Figure().canvas.get_supported_filetypes()
+    if suffix not in formats:
+        raise InputError(f"{path}: cannot draw this kind of file; use one of {', '.join(sorted(formats))}")
+    batch = outcome.profile.batch
+    panels = list(zip(outcome.profile.decision_names, outcome.unstack(), strict=True)) if batch else [("", outcome)]
+    if len(panels) > _MOST_PANELS:
+        raise InputError(f"{len(panels)} decisions are too many for one picture; plot at most {_MOST_PANELS} at a time")
+    heights = [1.3 + 0.38 * len(one.alternatives) for _, one in panels]
+    with matplotlib.rc_context({"axes.spines.top": False, "axes.spines.right": False, "axes.spines.left": False}):
+        figure = Figure(figsize=(8, sum(heights)), layout="constrained")
+        axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
+        for (name, one), ax in zip(panels, axes, strict=True):
+            draw(one, ax)
+            if batch:
+                ax.set_title(str(name), loc="left")
+    try:
+        figure.savefig(path, dpi=150)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
+
+
+def draw(outcome: Outcome, ax: Any) -> None:
+    """Draw a single decision on matplotlib axes: bars of stacked contributions, a mark at each score."""
+    order = [name for tier in outcome.ranking for name in tier]
+    column = {name: j for j, name in enumerate(outcome.alternatives)}
+    columns = [column[name] for name in order]
+    weights = np.asarray(outcome.weights, dtype=float)[:, columns]
+    scores = np.asarray(outcome.scores, dtype=float)[columns]
+    voters = outcome.profile.voters
+    influence = np.argsort(-np.abs(weights).sum(axis=1), kind="stable")
+    named, others = influence[: len(_COLOURS)], influence[len(_COLOURS) :]
+    bands = [(str(voters[i]), weights[i], colour) for i, colour in zip(named, _COLOURS, strict=False)]
+    if len(others):
+        rest = weights[others]
+        bands.append((f"{len(others)} others", np.where(rest > 0, rest, 0).sum(axis=0), _OTHERS))
+        bands.append(("", np.where(rest < 0, rest, 0).sum(axis=0), _OTHERS))
+    rows = np.arange(len(order))
+    ends = {1: np.zeros(len(order)), -1: np.zeros(len(order))}
+    for label, part, colour in bands:
+        start = np.where(part >= 0, ends[1], ends[-1])
+        ax.barh(rows, part, left=start, height=0.7, color=colour, label=label or "_", edgecolor="white", linewidth=0.5)
+        ends[1] = ends[1] + np.where(part >= 0, part, 0)
+        ends[-1] = ends[-1] + np.where(part < 0, part, 0)
+    ax.plot(scores, rows, "D", color="black", markersize=5, label="score")
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.set_yticks(rows, [str(name) for name in order])
+    ax.tick_params(axis="y", length=0)
+    ax.invert_yaxis()
+    ax.set_xlabel(f"score by {outcome.rule}, and what each voter added")
+    ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, fontsize="small")

@@ -1,0 +1,18 @@
+"""Fixtures and settings for all tests."""
+
+import hypothesis
+import jax
+import pytest
+
+# The same examples in every run: a test that passed here passes there.
+hypothesis.settings.register_profile(
+    "fixed", derandomize=True, deadline=None, max_examples=40, suppress_health_check=list(hypothesis.HealthCheck)
+)
+hypothesis.settings.load_profile("fixed")
+
+
+@pytest.fixture
+def x64():
+    """JAX in double precision, for this test alone."""
+    with jax.enable_x64(True):
+        yield

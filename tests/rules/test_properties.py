@@ -1,0 +1,264 @@
+"""What must hold for every rule in the registry; a new rule is tried without being named here."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import veritally as vt
+from support import (
+    RULES,
+    SURE,
+    parameters,
+    random_profile,
+    rule_and_ballots,
+    rule_only_for_two,
+    scores,
+    values_profiles,
+)
+from veritally.ballots import Ballots
+from veritally.rules.rule import total
+
+CLOSE = {"rtol": 1e-7, "atol": 1e-9}
+
+
+def profiles_for(name, **given):
+    return values_profiles(alternatives=(2, 2) if rule_only_for_two(name) else (2, 5), **given)
+
+
+def given_profile(name, data, **given):
+    return data.draw(profiles_for(name, **given))
+
+
+def reordered(profile, voters=None, alternatives=None):
+    return profile.select(voters=voters, alternatives=alternatives)
+
+
+@pytest.mark.parametrize("name", SURE)
+@given(data=st.data())
+def test_anonymity(name, data):
+    profile = given_profile(name, data)
+    order = data.draw(st.permutations(profile.voters))
+    np.testing.assert_allclose(scores(reordered(profile, voters=order), name), scores(profile, name), **CLOSE)
+
+
+@pytest.mark.parametrize("name", SURE)
+@given(data=st.data())
+def test_neutrality(name, data):
+    profile = given_profile(name, data)
+    order = data.draw(st.permutations(profile.alternatives))
+    np.testing.assert_allclose(
+        scores(reordered(profile, alternatives=order), name), scores(profile, name)[list(order)], **CLOSE
+    )
+
+
+@pytest.mark.parametrize("name", SURE)
+@given(data=st.data())
+def test_tallies_of_groups_add_up(name, data):
+    profile = given_profile(name, data, voters=(2, 6))
+    rule, ballots = rule_and_ballots(profile, name)
+    cut = data.draw(st.integers(1, len(profile) - 1))
+    first, second = (
+        rule.tally(Ballots(b.votes[part], b.counts[part], b.multiplicity[part], b.mask))
+        for b in (ballots,)
+        for part in (slice(None, cut), slice(cut, None))
+    )
+    for whole, one, other in zip(rule.tally(ballots), first, second, strict=True):
+        if whole is not None:
+            np.testing.assert_allclose(one + other, whole, **CLOSE)
+
+
+@pytest.mark.parametrize("name", SURE)
+@given(data=st.data())
+def test_multiplicity_is_copies(name, data):
+    profile = given_profile(name, data)
+    times = data.draw(st.lists(st.integers(0, 3), min_size=len(profile), max_size=len(profile)))
+    times[0] = max(times[0], 1)
+    weighed = vt.Profile(values=profile.values, counts=profile.counts, multiplicity=times)
+    rows = np.repeat(np.arange(len(profile)), times)
+    copied = vt.Profile(values=profile.values[rows], counts=profile.counts[rows])
+    np.testing.assert_allclose(scores(weighed, name), scores(copied, name), **CLOSE)
+
+
+@pytest.mark.parametrize("name", SURE)
+@given(data=st.data())
+def test_batch_is_loop_and_padding_changes_nothing(name, data):
+    singles = [given_profile(name, data) for _ in range(3)]
+    if name == "positional":  # one vector of points fits one number of alternatives
+        singles = [one for one in singles if one.shape[-1] == singles[0].shape[-1]]
+    batch = scores(vt.stack(singles), name)
+    for row, single in zip(batch, singles, strict=True):
+        np.testing.assert_allclose(row[: single.shape[-1]], scores(single, name), **CLOSE)
+        assert (row[single.shape[-1] :] == -np.inf).all()
+
+
+@pytest.mark.parametrize("name", RULES)
+@given(data=st.data())
+def test_no_nan_whatever_was_not_seen(name, data):
+    profile = given_profile(name, data)
+    rule, ballots = rule_and_ballots(profile, name)
+    for result in (*rule.score(ballots), rule.weights(ballots), rule.leave_one_out(ballots)):
+        assert not np.isnan(result).any()
+
+
+@pytest.mark.parametrize("name", RULES)
+@given(data=st.data())
+def test_weights_sum_to_scores(name, data):
+    profile = given_profile(name, data)
+    rule, ballots = rule_and_ballots(profile, name)
+    total_, given_ = rule.weights(ballots).sum(axis=-2), rule.scores(ballots)
+    np.testing.assert_allclose(total_[given_ > -np.inf], given_[given_ > -np.inf], **CLOSE)
+
+
+@pytest.mark.parametrize("name", SURE)
+@given(data=st.data())
+def test_leave_one_out_is_leaving_one_out(name, data):
+    profile = given_profile(name, data, voters=(2, 5))
+    rule, ballots = rule_and_ballots(profile, name)
+    without = rule.leave_one_out(ballots)
+    for i, voter in enumerate(profile.voters):
+        rest = profile.select(voters=[v for v in profile.voters if v != voter])
+        rule_, ballots_ = rule_and_ballots(rest, name)
+        expected = np.asarray(rule_.scores(ballots_))
+        # A rule may shift all scores where an alternative that nobody is left to have seen drops out.
+        kept = expected > -np.inf
+        assert (kept <= (without[i] > -np.inf)).all()
+        np.testing.assert_allclose(
+            without[i][kept] - without[i][kept].max(), expected[kept] - expected[kept].max(), rtol=1e-6, atol=1e-7
+        )
+
+
+ANONYMOUS_TWINS = {
+    "pairwise": "borda",
+    "pairwise-normalized": "borda",
+    "borda-sqrt-count": "borda",
+    "top-lower-bound": "plurality",
+    "top-zero": "plurality",
+    "top-gradient": "plurality",
+}
+ANONYMOUS_TWINS |= {name: name.split("+")[0] for name in RULES if "+" in name}
+
+
+@pytest.mark.parametrize("name", sorted(ANONYMOUS_TWINS))
+@given(data=st.data())
+def test_equal_counts_give_the_anonymous_twin(name, data):
+    """Scores are those of the twin, up to scale and shift, when everybody saw everything equally often."""
+    profile = given_profile(name, data, zeros=False, counts=(7,))
+    own, twin = scores(profile, name), scores(profile, ANONYMOUS_TWINS[name])
+    own, twin = own - own.mean(), twin - twin.mean()
+    if np.abs(twin).max() > 1e-9:
+        assert own @ twin > 0
+        np.testing.assert_allclose(own / np.abs(own).max(), twin / np.abs(twin).max(), atol=1e-9)
+    else:
+        np.testing.assert_allclose(own, 0, atol=1e-9)
+
+
+def test_every_rule_that_uses_counts_has_a_twin_or_a_reason():
+    without = {info.name for info in vt.rules() if info.uses_counts} - set(ANONYMOUS_TWINS)
+    # Cardinal rules become plain means, majority is pairwise on two alternatives, Monte Carlo is random.
+    assert without == {"mean", "difference", "majority", "top-monte-carlo"}
+
+
+@pytest.mark.parametrize("name", [info.name for info in vt.rules() if not info.uses_counts])
+@given(data=st.data())
+def test_anonymous_rules_ignore_counts(name, data):
+    profile = given_profile(name, data)
+    same = vt.Profile(values=profile.values, counts=(profile.counts > 0).astype(float))
+    np.testing.assert_allclose(scores(profile, name), scores(same, name), **CLOSE)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_inputs_stay_as_they_are(name):
+    n = 2 if rule_only_for_two(name) else 5
+    profile = random_profile(1, alternatives=n, kind="values", zeros=n > 2)
+    values, counts = np.array(profile.values), np.array(profile.counts)
+    before = values.copy(), counts.copy()
+    outcome = vt.decide(vt.Profile(values=values, counts=counts), name, **parameters(name, n))
+    outcome.explain()
+    np.testing.assert_array_equal(values, before[0])
+    np.testing.assert_array_equal(counts, before[1])
+    assert values.flags.writeable
+    assert counts.flags.writeable
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_finer_votes_are_coarsened(name):
+    info = next(info for info in vt.rules() if info.name == name)
+    profile = random_profile(2, alternatives=info.alternatives or 5, kind="values")
+    coarse = {
+        "values": lambda p: p,
+        "differences": vt.Profile.as_differences,
+        "rankings": vt.Profile.as_rankings,
+        "top": vt.Profile.as_top,
+    }[info.votes](profile)
+    np.testing.assert_array_equal(scores(profile, name), scores(coarse, name))
+
+
+def jax_ballots(ballots, dtype):
+    return Ballots(*(jnp.asarray(x, dtype=dtype if x.dtype != bool else bool) for x in ballots))
+
+
+@pytest.mark.parametrize("name", SURE)
+@pytest.mark.usefixtures("x64")
+def test_jax_agrees_under_jit_and_vmap(name):
+    n = 2 if rule_only_for_two(name) else 6
+    profile = random_profile(3, voters=15, alternatives=n, kind="values", batch=(4,), zeros=n > 2)
+    rule, ballots = rule_and_ballots(profile, name)
+    expected = rule.scores(ballots)
+    on_jax = jax_ballots(ballots, jnp.float64)
+    for run in (jax.jit(rule.scores), jax.jit(jax.vmap(rule.scores)), rule.scores):
+        got = run(on_jax)
+        assert isinstance(got, jax.Array)
+        np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(jax.jit(rule.weights)(on_jax), rule.weights(ballots), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.usefixtures("x64")
+def test_jax_details_of_majority_agree():
+    profile = random_profile(3, voters=15, alternatives=2, batch=(4,))
+    rule, ballots = rule_and_ballots(profile, "majority")
+    got = jax.jit(rule.details)(jax_ballots(ballots, jnp.float64))
+    np.testing.assert_allclose(got["delta"], rule.details(ballots)["delta"], rtol=1e-9)
+
+
+def test_monte_carlo_runs_under_jit_and_vmap():
+    profile = random_profile(3, voters=15, kind="top", batch=(4,))
+    rule, ballots = rule_and_ballots(profile, "top-monte-carlo", samples=400)
+    on_jax = jax_ballots(ballots, jnp.float32)
+    exact = scores(profile, "top-gradient")
+    for run in (jax.jit(rule.scores), jax.vmap(rule.scores)):
+        # Other draws than NumPy's, so only near; the largest error of 20 scores is a few per cent of their size.
+        assert np.abs(np.asarray(run(on_jax)) - exact).max() < 0.2 * np.abs(exact).max()
+
+
+@pytest.mark.parametrize("name", SURE)
+def test_single_precision_stays_and_is_near(name):
+    n = 2 if rule_only_for_two(name) else 6
+    double = random_profile(4, voters=15, alternatives=n, kind="values", zeros=n > 2)
+    single = vt.Profile(values=np.float32(double.values), counts=np.float32(double.counts))
+    expected = scores(double, name)
+    for ballots_of in (lambda b: b, lambda b: jax_ballots(b, jnp.float32)):
+        rule, ballots = rule_and_ballots(single, name)
+        got = rule.scores(ballots_of(ballots))
+        assert got.dtype == np.float32
+        np.testing.assert_allclose(got, expected, rtol=2e-4, atol=2e-4 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", SURE)
+@settings(max_examples=10)
+@given(data=st.data())
+def test_shared_tallies_give_the_same_scores(name, data):
+    profile = given_profile(name, data)
+    together = vt.evaluate(
+        profile,
+        [name, *(["pairwise", "borda"] if profile.shape[-1] > 2 else [])],
+        **parameters(name, profile.shape[-1]),
+    )
+    np.testing.assert_allclose(together[name], scores(profile, name), **CLOSE)
+
+
+def test_total_counts_each_ballot_as_often_as_it_stands_for():
+    rule, ballots = rule_and_ballots(vt.Profile(ranks=[[1, 2], [2, 1]], multiplicity=[2, 5]), "borda")
+    np.testing.assert_array_equal(total(rule.encode(ballots), ballots.multiplicity).weights, [2, 5])
