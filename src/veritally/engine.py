@@ -52,7 +52,6 @@ def decide(
     """
     info = rule_for(profile, rule)
     profile = coarsened(profile, info.votes)
-    _require_votes(profile)
     n = profile.shape[-1]
     if not 1 <= choose <= n:
         raise InputError(f"cannot choose {choose} of {n} alternatives")
@@ -62,6 +61,7 @@ def decide(
         parameters = {"seed": seed} | parameters
     method = info.make(**_checked(parameters, profile))
     scores, resolution = method.score(profile.ballots)
+    _require_evidence(scores, profile, info.name)
     outcome = Outcome(
         rule=info.name,
         profile=profile,
@@ -99,14 +99,13 @@ def evaluate(profile: Profile, rules: Iterable[str], **parameters: Any) -> dict[
     return scores
 
 
-def _require_votes(profile: Profile) -> None:
-    """Refuse a decision in which nobody has a usable vote."""
-    empty = np.argwhere(~np.any(np.asarray(profile.ballots.mask), axis=-1))
+def _require_evidence(scores: Array, profile: Profile, rule: str) -> None:
+    """Refuse a decision in which no alternative has a score."""
+    empty = np.argwhere(~np.any(np.asarray(scores) > -np.inf, axis=-1))
     if len(empty):
-        d = tuple(map(int, empty[0]))
-        names = profile.decisions
-        where = f"decision {d if names is None else names[d[0]]!r}: " if d else ""
-        raise InputError(f"{where}no voter has a usable vote, so there is nothing to decide")
+        place = tuple(map(int, empty[0]))
+        where = f"decision {profile.decision_names[place[0]]!r}: " if place else ""
+        raise InputError(f"{where}no voter has a vote that the rule {rule} can use, so there is nothing to decide")
 
 
 def _checked(parameters: Mapping[str, Any], profile: Profile) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def to_profile(table: pl.DataFrame, name: str, first_row: int, ballots: str | No
     _no_cell_twice(np.ravel_multi_index(cells, shape), math.prod(shape), table, place)
 
     def filled(column: str, blank: float) -> Array:
-        array = np.full(shape, blank)
+        array = np.full(shape, blank, dtype=float)
         array[cells] = _numbers(table[column], place)
         return array
 
@@ -89,16 +89,17 @@ def from_profile(profile: Profile) -> pl.DataFrame:
     """Turn a profile into a tidy table, leaving out what was not seen."""
     if profile.kind == "differences":
         raise InputError("a vote file holds ranks or values; differences alone cannot be written")
+    weighed = bool(np.any(np.asarray(profile.multiplicity) != 1))
     if not profile.batch:
-        return _rows(profile)
+        return _rows(profile, weighed)
     parts = [
-        _rows(one).select(pl.lit(str(name)).alias("decision"), pl.all())
+        _rows(one, weighed).select(pl.lit(str(name)).alias("decision"), pl.all())
         for name, one in zip(profile.decision_names, profile.unstack(), strict=True)
     ]
     return pl.concat(parts)
 
 
-def _rows(profile: Profile) -> pl.DataFrame:
+def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
     counts = np.asarray(profile.counts)
     votes = np.asarray(profile.ballots.votes)
     seen = counts > 0
@@ -114,9 +115,8 @@ def _rows(profile: Profile) -> pl.DataFrame:
         "value" if profile.kind == "values" else "rank": vote,
         "count": counts[i, j],
     }
-    multiplicity = np.asarray(profile.multiplicity)
-    if (multiplicity != 1).any():
-        columns["multiplicity"] = multiplicity[i]
+    if weighed:
+        columns["multiplicity"] = np.asarray(profile.multiplicity)[i]
     return pl.DataFrame(columns, schema_overrides={"voter": pl.String, "alternative": pl.String}, nan_to_null=True)
 
 

@@ -1,0 +1,235 @@
+"""The command: what a person types and sees, and what a script gets."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import veritally as vt
+from veritally.cli import cli
+
+PANEL = str(Path(__file__).parents[2] / "examples" / "panel.csv")
+DECISIONS = "decision,voter,alternative,rank\np,u,A,1\np,u,B,2\nq,u,A,2\nq,u,C,1\nq,v,A,1\nq,v,C,2\n"
+
+
+def run(*arguments, **options):
+    return CliRunner().invoke(cli, list(map(str, arguments)), **options)
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text, name="votes.csv"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_decide_prints_a_table_a_person_understands():
+    result = run("decide", PANEL)
+    assert result.exit_code == 0
+    lines = result.output.splitlines()
+    assert lines[0] == "By pairwise-normalized: 8 voters, 6 alternatives"
+    assert lines[1].startswith("1  Coral genomics ")
+    assert "█" in lines[1]
+    assert "Winner: Coral genomics, ahead of Protein design by 0.1014." in result.output
+    assert "Decided by: Reviewer 4" in result.output
+    assert "\x1b" not in result.output
+
+
+def test_explain_names_who_and_what_if():
+    output = run("decide", PANEL, "--explain").output
+    assert "Contributions to the lead" in output
+    assert "Without Reviewer 4 the winner would be Protein design." in output
+    assert "With equal counts the winner would be Protein design." in output
+    same = run("decide", PANEL, "--explain", "--rule", "borda").output
+    assert "With equal counts the winner would be the same." in same
+
+
+def test_json_is_what_the_library_says():
+    result = run("decide", PANEL, "--json", "--rule", "case4", "--sigma", "2", "--explain")
+    outcome = vt.decide(vt.read(PANEL), "pairwise", sigma=2.0)
+    assert json.loads(result.output) == json.loads(outcome.to_json(explain=True))
+    assert json.loads(result.output)["rule"] == "pairwise"
+
+
+def test_many_decisions_one_a_line(file):
+    path = file(DECISIONS)
+    output = run("decide", path, "--rule", "borda").output
+    assert [line.split()[:2] for line in output.splitlines()[2:]] == [["p", "A"], ["q", "A"]]
+    assert " C" in output  # A and C tie in q
+    lines = run("decide", path, "--rule", "borda", "--json").output.splitlines()
+    assert [json.loads(line)["decision"] for line in lines] == ["p", "q"]
+    explained = run("decide", path, "--rule", "borda", "--explain").output
+    assert "Decision q" in explained
+    assert "Tie: A and C share the highest score." in explained
+
+
+def test_ties_are_settled_as_told(file):
+    path = file("voter,alternative,rank\nu,A,1\nu,B,2\nv,A,2\nv,B,1\n")
+    assert json.loads(run("decide", path, "--json").output)["winner"] is None
+    assert "the tie-break (first) says A" in run("decide", path, "--tie-break", "first").output
+    drawn = {
+        json.loads(run("decide", path, "--json", "--tie-break", "random", "--seed", s).output)["winner"]
+        for s in range(9)
+    }
+    assert drawn == {"A", "B"}
+    result = run("decide", path, "--tie-break", "error")
+    assert result.exit_code == 2
+    assert "Error: A and B tie for first place" in result.stderr
+
+
+def test_choose_marks_the_best_k():
+    assert "Chosen: Coral genomics, Protein design, Sea-level records." in run("decide", PANEL, "--choose", "3").output
+    tied = run("decide", PANEL, "--choose", "1", "--rule", "veto").output
+    assert "Tie: Quantum sensing and Protein design" in tied
+    assert "and 1 of Quantum sensing and Protein design, who tie" not in tied
+
+
+def test_choose_across_a_tie_says_so(file):
+    path = file("voter,alternative,rank\nu,A,1\nu,B,2\nu,C,2\n")
+    assert "Chosen: A, and 1 of B and C, who tie." in run("decide", path, "--choose", 2).output
+    assert "Chosen: A, B." in run("decide", path, "--choose", 2, "--tie-break", "first").output
+
+
+def test_standard_input_and_values(file):
+    text = "voter,alternative,value,count\nu,A,10,5\nu,B,20,5\n"
+    assert json.loads(run("decide", "-", "--json", input=text).output)["winner"] == "B"
+    lower = json.loads(run("decide", "-", "--json", "--lower-is-better", input=text).output)
+    assert lower["winner"] == "A"
+    assert json.loads(run("decide", "-", "--json", "--ballots", "top", input=text).output)["rule"] == "top-zero"
+
+
+def test_majority_says_how_far_and_infinity(file):
+    path = file("voter,alternative,rank\nu,A,1\nu,B,2\n")
+    result = run("decide", path, "--rule", "majority")
+    assert "Maximum-likelihood difference: B is -inf against A." in result.output
+    assert "Warning: all voters agree" in result.stderr
+
+
+def test_parameters_of_rules(file):
+    scores = json.loads(run("decide", PANEL, "--json", "--rule", "positional", "--points", "1,0,0,0,0,0").output)[
+        "scores"
+    ]
+    assert len(scores) == 6
+    path = file("voter,alternative,rank,count\nu,A,1,2\nu,B,2,3\n")
+    result = run("decide", path, "--rule", "pairwise", "--json", "--sigma", "A=1", "--sigma", "B=2")
+    expected = vt.decide(vt.read(path), "pairwise", sigma={"A": 1, "B": 2}).scores[0]
+    assert json.loads(result.output)["scores"]["A"] == pytest.approx(expected)
+    drawn = [
+        run("decide", PANEL, "--rule", "case5-monte-carlo", "--samples", 7, "--json", "--seed", s).output
+        for s in (1, 1, 2)
+    ]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing.csv"], "there is no such file"),
+        (["."], "is a folder"),
+        ([PANEL, "--rule", "bord"], "there is no rule 'bord'; did you mean borda?"),
+        ([PANEL, "--rule", "mean"], "the rule mean needs values, but these votes are rankings"),
+        ([PANEL, "--choose", "7"], "cannot choose 7 of 6"),
+        ([PANEL, "--rule", "pairwise", "--sigma", "wide"], "--sigma takes a number, or NAME=NUMBER"),
+        ([PANEL, "--rule", "pairwise", "--sigma", "-1"], "sigma must be a finite number above 0"),
+        ([PANEL, "--rule", "positional"], "the rule positional needs points"),
+        ([PANEL, "--plot", "picture.xyz"], "cannot draw this kind of file"),
+        ([PANEL, "--plot", "missing/picture.png"], "cannot be written"),
+        ([PANEL, "--lower-is-better"], "lower-is-better is about values"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(arguments, message):
+    result = run("decide", *arguments)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: ")
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stdout == ""
+
+
+def test_unknown_options_are_usage_errors():
+    assert run("decide", PANEL, "--tie-break", "coin").exit_code == 2
+
+
+def test_a_voter_without_a_vote_is_a_warning(file):
+    result = run("decide", file("voter,alternative,rank\nu,A,1\nu,B,2\nv,A,\n"))
+    assert result.exit_code == 0
+    assert result.stderr == "Warning: voter 'v': no usable vote, ignored\n"
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+def test_plot_saves_a_picture(tmp_path, suffix):
+    path = tmp_path / f"picture{suffix}"
+    assert run("decide", PANEL, "--plot", path).exit_code == 0
+    assert path.stat().st_size > 5000
+
+
+def test_plot_of_many_decisions_and_voters(tmp_path, file):
+    rows = "".join(
+        f"p,v{i},{a},{1 + (i + j) % 3}\nq,v{i},{a},{j + 1}\n" for i in range(12) for j, a in enumerate("ABC")
+    )
+    path = tmp_path / "picture.svg"
+    assert run("decide", file("decision,voter,alternative,rank\n" + rows), "--plot", path).exit_code == 0
+    assert "4 others" in path.read_text() or path.stat().st_size > 5000
+    many = "".join(f"d{i},u,A,1\nd{i},u,B,2\n" for i in range(30))
+    result = run("decide", file("decision,voter,alternative,rank\n" + many), "--plot", path)
+    assert result.exit_code == 2
+    assert "too many for one picture" in result.stderr
+
+
+def test_check_says_what_was_understood(file):
+    output = run("check", PANEL).output
+    assert output.splitlines() == [
+        "Decisions:     1",
+        "Voters:        8",
+        "Alternatives:  6",
+        "Votes:         rankings: 5 complete, 3 partial",
+        "Counts:        1 to 59, median 4",
+        "Odd:           nothing",
+    ]
+
+
+def test_check_says_what_is_odd(file):
+    text = "voter,alternative,rank,count\nu,A,1,5\nu,B,1,5\nv,A,1,5\nv,B,2,90000\nw,A,,5\nv,C,3,1\nv,D,,0\n"
+    result = run("check", file(text))
+    for oddity in (
+        "voter 'w': no usable vote, ignored",
+        "nobody saw D",
+        "only one voter saw C",
+        "voter v claims up to 18,000 times the median count",
+        "voter u puts everything level",
+    ):
+        assert oddity in result.output
+    equal = run(
+        "check", file("decision,voter,alternative,rank\np,u,A,1\np,u,B,2\nq,u,A,1\nq,u,B,2\nq,v,A,1\nq,v,B,2\n")
+    )
+    assert "Voters:        1 to 2" in equal.output
+    assert "decision 'p': there is a single voter" in equal.output
+    assert "all counts are equal" in equal.output
+
+
+def test_rules_lists_every_rule():
+    output = run("rules").output
+    assert all(info.name in output for info in vt.rules())
+    lines = [json.loads(line) for line in run("rules", "--json").output.splitlines()]
+    assert [line["name"] for line in lines] == [info.name for info in vt.rules()]
+    assert {"votes", "uses_counts", "stochastic", "cost", "reference"} <= set(lines[0])
+
+
+@pytest.mark.parametrize("command", [[], ["decide"], ["check"], ["rules"]])
+def test_help_with_examples(command):
+    result = run(*command, "--help")
+    assert result.exit_code == 0
+    assert not command or "Examples:" in result.output
+
+
+def test_the_module_runs_as_a_command():
+    result = subprocess.run(
+        [sys.executable, "-m", "veritally", "--version"], capture_output=True, text=True, check=True
+    )
+    assert "veritally" in result.stdout

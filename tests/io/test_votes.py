@@ -1,0 +1,253 @@
+"""Vote files and frames: the same votes whichever way they come, and one sentence for what cannot be read."""
+
+import io
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import veritally as vt
+from support import random_profile, values_profiles
+
+HEADER = "voter,alternative,rank,count\n"
+VOTES = HEADER + "u,A,1,5\nu,B,2,5\nv,A,,2\nv,B,1,3\nv,C,2,1\n"
+
+
+@pytest.fixture
+def votes(tmp_path):
+    """Write text to a file and read it."""
+
+    def write_and_read(text, name="votes.csv", **options):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return vt.read(path, **options)
+
+    return write_and_read
+
+
+def test_a_file_says_what_was_seen_and_ranked(votes):
+    profile = votes(VOTES)
+    assert (profile.voters, profile.alternatives) == (("u", "v"), ("A", "B", "C"))
+    np.testing.assert_array_equal(profile.counts, [[5, 5, 0], [2, 3, 1]])
+    np.testing.assert_array_equal(profile.ranks, [[1, 2, 0], [3, 1, 2]])
+
+
+def test_without_counts_a_row_is_a_sighting(votes):
+    profile = votes("voter,alternative,rank\nu,A,1\nu,B,\nv,A,2\nv,B,1\nv,C,3\n")
+    np.testing.assert_array_equal(profile.counts, [[1, 1, 0], [1, 1, 1]])
+    np.testing.assert_array_equal(profile.ranks, [[1, 2, 0], [2, 1, 3]])
+
+
+def test_value_is_the_vote_unless_told_otherwise(votes):
+    text = "voter,alternative,rank,value\nu,A,1,0.5\nu,B,2,0.9\n"
+    assert votes(text).kind == "values"
+    assert votes(text, ballots="rank").ranks.tolist() == [[1, 2]]
+    assert votes(text, ballots="value").ranks.tolist() == [[2, 1]]
+    assert votes(text, ballots="top").top.tolist() == [[0, 1]]
+    assert votes(text, lower_is_better=True).ranks.tolist() == [[1, 2]]
+
+
+def test_multiplicity_and_other_columns(votes):
+    profile = votes("note,voter,alternative,rank,multiplicity\nx,u,A,1,3\ny,u,B,2,3\nz,v,B,1,0.5\n,v,A,2,0.5\n")
+    np.testing.assert_array_equal(profile.multiplicity, [3, 0.5])
+
+
+def test_many_decisions_in_one_file_in_any_order(votes):
+    profile = votes("decision,voter,alternative,rank\nq,u,A,1\np,u,X,1\nq,u,B,2\np,w,Y,1\np,w,X,2\nq,w,A,2\nq,w,C,1\n")
+    assert profile.decisions == ("q", "p")
+    first, second = profile.unstack()
+    assert (first.voters, first.alternatives) == (("u", "w"), ("A", "B", "C"))
+    assert (second.voters, second.alternatives) == (("u", "w"), ("X", "Y"))
+    np.testing.assert_array_equal(first.ranks, [[1, 2, 0], [2, 0, 1]])
+    np.testing.assert_array_equal(second.ranks, [[1, 0], [2, 1]])
+
+
+@pytest.mark.parametrize(
+    "text", [VOTES.replace(",", ";"), VOTES.replace(",", "\t"), VOTES.replace("\n", "\r\n"), "\ufeff" + VOTES]
+)
+def test_separators_line_ends_and_byte_order_marks(votes, text):
+    assert votes(text).alternatives == ("A", "B", "C")
+
+
+def test_spaces_around_names_and_numbers_do_not_matter(votes):
+    profile = votes("voter , alternative,rank\nu , A, 1\n u,B ,2 \n")
+    assert (profile.voters, profile.alternatives) == (("u",), ("A", "B"))
+
+
+def test_standard_input_is_recognised_by_its_content(monkeypatch):
+    table = pl.read_csv(io.BytesIO(VOTES.encode()))
+    parquet, lines = io.BytesIO(), io.BytesIO()
+    table.write_parquet(parquet)
+    table.write_ndjson(lines)
+    for data in (VOTES.encode(), parquet.getvalue(), lines.getvalue()):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        assert vt.read("-").ranks.tolist() == [[1, 2, 0], [3, 1, 2]]
+
+
+@pytest.mark.parametrize("convert", [lambda t: t, lambda t: t.lazy(), lambda t: t.to_pandas(), lambda t: t.to_arrow()])
+def test_frames_of_three_kinds(convert):
+    table = pl.read_csv(io.BytesIO(VOTES.encode()))
+    profile = vt.read(convert(table))
+    np.testing.assert_array_equal(profile.ranks, [[1, 2, 0], [3, 1, 2]])
+    np.testing.assert_array_equal(profile.counts, [[5, 5, 0], [2, 3, 1]])
+
+
+def test_pandas_categories_and_numbered_voters():
+    frame = pd.DataFrame({"voter": [7, 7], "alternative": pd.Categorical(["A", "B"]), "rank": [1, None]})
+    profile = vt.read(frame)
+    assert (profile.voters, profile.alternatives) == (("7",), ("A", "B"))
+    assert isinstance(vt.read(pa.Table.from_pandas(frame)), vt.Profile)
+
+
+def same(one, other):
+    """Whether two single decisions hold the same votes, in whatever order they name things."""
+    order = other.select(voters=list(map(str, one.voters)), alternatives=list(map(str, one.alternatives)))
+    for x, y in zip(one.ballots, order.ballots, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".jsonl"])
+@given(profile=values_profiles(), kind=st.sampled_from(["values", "rankings", "top"]))
+def test_round_trip(tmp_path_factory, suffix, profile, kind):
+    profile = {"values": lambda: profile, "rankings": profile.as_rankings, "top": profile.as_top}[kind]()
+    path = tmp_path_factory.mktemp("votes") / f"votes{suffix}"
+    vt.write(profile, path)
+    same(profile, vt.read(path, ballots="top" if kind == "top" else None))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_round_trip_of_batches_and_multiplicities(tmp_path, suffix):
+    singles = [random_profile(seed, voters=3, alternatives=3 + seed) for seed in range(2)]
+    singles[0] = vt.Profile(ranks=singles[0].ranks, counts=singles[0].counts, multiplicity=[1, 2.5, 3])
+    path = tmp_path / f"votes{suffix}"
+    vt.write(vt.stack(singles, decisions=["one", "two"]), path)
+    back = vt.read(path)
+    assert back.decisions == ("one", "two")
+    for one, other in zip(singles, back.unstack(), strict=True):
+        same(one, other)
+
+
+def test_nobody_and_nothing_is_forgotten(tmp_path):
+    with pytest.warns(vt.InputWarning):
+        profile = vt.Profile(ranks=[[1, 2, 0], [0, 0, 0]], counts=[[1, 1, 0], [1, 1, 1]])
+    vt.write(profile, tmp_path / "votes.csv")
+    with pytest.warns(vt.InputWarning):
+        same(profile, vt.read(tmp_path / "votes.csv"))
+
+
+MESSAGES = {
+    "missing columns": (
+        "name,score\nA,1\n",
+        "found the columns name, score; needs voter, alternative and value or rank",
+    ),
+    "no vote column": ("voter,alternative\nu,A\n", "found the columns voter, alternative; needs"),
+    "empty": ("", "the file is empty"),
+    "blank": (" \n\n", "the file is empty"),
+    "header only": (HEADER, "has a header but no rows"),
+    "text rank": (HEADER + "u,A,first,1\nu,B,2,1\n", r"votes.csv, line 2: 'first' in the column rank is not a number"),
+    "text count": (HEADER + "u,A,1,1\nu,B,2,many\n", r"line 3: 'many' in the column count is not a number"),
+    "negative count": (HEADER + "u,A,1,1\nu,B,2,-4\n", "voter 'u', alternative 'B': the count is negative"),
+    "infinite count": (HEADER + "u,A,1,1\nu,B,2,inf\n", "voter 'u', alternative 'B': the count is infinite"),
+    "NaN count": (HEADER + "u,A,1,1\nu,B,2,nan\n", "voter 'u', alternative 'B': the count is missing"),
+    "empty count": (HEADER + "u,A,1,1\nu,B,2,\n", "voter 'u', alternative 'B': the count is missing"),
+    "negative rank": (HEADER + "u,A,-1,1\nu,B,2,1\n", "voter 'u', alternative 'A': the rank is negative"),
+    "twice": (HEADER + "u,A,1,1\nu,B,2,1\nu,A,3,1\n", "line 4: voter 'u' and alternative 'A' stand twice"),
+    "never seen": (
+        HEADER + "u,A,1,1\nu,B,2,0\n",
+        "voter 'u', alternative 'B': a vote for an alternative this voter never saw",
+    ),
+    "single": (HEADER + "u,A,1,1\nv,A,1,1\n", "a single alternative"),
+    "not UTF-8": (HEADER.encode() + b"u,A,1,1\nu,\xff\xfe,2,1\n", "line 3: the bytes are not UTF-8"),
+    "NUL": (HEADER.encode() + b"u,A\0,1,1\n", "line 2: NUL bytes"),
+    "ragged": (HEADER + "u,A,1,1,9,9,9\n", "not a well-formed table"),
+    "no voter": (HEADER + "u,A,1,1\n,B,2,1\n", "line 3: the voter is empty"),
+    "multiplicity": (
+        "voter,alternative,rank,multiplicity\nu,A,1,2\nu,B,2,3\n",
+        "line 2: voter 'u' has different multiplicities",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MESSAGES)
+def test_messages_of_files(votes, case):
+    text, message = MESSAGES[case]
+    with pytest.raises(vt.InputError, match=message) as caught:
+        votes(text)
+    assert "\n" not in str(caught.value)
+    assert "votes.csv" in str(caught.value)
+
+
+def test_messages_of_other_sources(votes, tmp_path):
+    with pytest.raises(vt.InputError, match="there is no such file"):
+        vt.read(tmp_path / "missing.csv")
+    with pytest.raises(vt.InputError, match="is a folder"):
+        vt.read(tmp_path)
+    with pytest.raises(vt.InputError, match="not a readable Parquet file"):
+        votes(b"PAR1 and then nonsense", name="votes.parquet")
+    with pytest.raises(vt.InputError, match="is not one JSON object a line"):
+        votes('{"voter": "u", \n', name="votes.jsonl")
+    with pytest.raises(vt.InputError, match="cannot read votes from int"):
+        vt.read(7)
+    with pytest.raises(vt.InputError, match="ballots can be value, rank or top"):
+        votes(VOTES, ballots="best")
+    with pytest.raises(vt.InputError, match="lower-is-better is about values"):
+        votes(VOTES, lower_is_better=True)
+    with pytest.raises(vt.InputError, match="needs voter, alternative and value"):
+        votes(VOTES, ballots="value")
+    with pytest.raises(vt.InputError, match=r"row 2: 'x' in the column rank is not a number"):
+        votes(
+            '{"voter":"u","alternative":"A","rank":"1"}\n{"voter":"u","alternative":"B","rank":"x"}\n', name="v.jsonl"
+        )
+    with pytest.raises(vt.InputError, match="the frame, row 0: the voter is empty"):
+        vt.read(pl.DataFrame({"voter": [None, "u"], "alternative": ["A", "B"], "rank": [1, 2]}))
+    with pytest.raises(vt.InputError, match="the column rank holds List"):
+        vt.read(pl.DataFrame({"voter": ["u"], "alternative": ["A"], "rank": [[1]]}))
+
+
+def test_a_damaged_parquet_file_is_one_sentence(tmp_path):
+    path = tmp_path / "votes.parquet"
+    vt.write(random_profile(0), path)
+    data = bytearray(path.read_bytes())
+    data[40:80] = b"\xff" * 40
+    path.write_bytes(data)
+    with pytest.raises(vt.InputError, match="not a readable Parquet file") as caught:
+        vt.read(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_misspelt_column_is_pointed_out(votes):
+    with pytest.warns(vt.InputWarning, match="the column counts is ignored; did you mean count"):
+        votes(VOTES.replace("count", "counts"))
+
+
+def test_writing_says_what_is_wrong(tmp_path):
+    profile = random_profile(0)
+    with pytest.raises(vt.InputError, match="cannot tell the format"):
+        vt.write(profile, tmp_path / "votes.xyz")
+    with pytest.raises(vt.InputError, match="cannot be written"):
+        vt.write(profile, tmp_path / "missing" / "votes.csv")
+    with pytest.raises(vt.InputError, match="differences alone cannot be written"):
+        vt.write(vt.Profile(differences=[1.0]), tmp_path / "votes.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["votes.csv", "votes.jsonl", "votes.parquet", "votes"])
+@given(data=st.one_of(st.binary(max_size=60), st.binary(max_size=40).map(lambda tail: VOTES.encode() + tail)))
+@pytest.mark.filterwarnings("ignore::veritally.InputWarning")
+def test_any_bytes_give_a_profile_or_an_error_of_one_sentence(tmp_path_factory, name, data):
+    path = tmp_path_factory.mktemp("bytes") / name
+    path.write_bytes(data)
+    assert "\n" not in read_or_complain(path)
+
+
+def read_or_complain(path):
+    """The votes, or what is wrong with them, in words."""
+    try:
+        return repr(vt.read(path))
+    except vt.InputError as error:
+        return str(error)

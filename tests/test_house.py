@@ -1,0 +1,67 @@
+"""The house: imports point one way, and the start stays light."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "veritally"
+
+# Each storey may import from those below it, and from itself.
+STOREYS = (
+    {"errors"},
+    {"arrays"},
+    {"ballots", "labels"},
+    {"profile", "combine", "description"},
+    {"explanation", "outcome"},
+    {"rules"},
+    {"registry"},
+    {"engine"},
+    {"io", "plots"},
+    {"cli"},
+)
+
+
+def rooms():
+    return sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or not path.stem.startswith("__"))
+
+
+def storey(room):
+    return next(level for level, names in enumerate(STOREYS) if room in names)
+
+
+@pytest.mark.parametrize("path", rooms(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_one_way(path):
+    own = storey(path.relative_to(SOURCE).parts[0].removesuffix(".py"))
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("veritally."):
+            assert storey(node.module.split(".")[1]) <= own, f"{path.name} imports {node.module}"
+
+
+def test_the_numerics_know_no_library_by_name():
+    for path in (SOURCE / "rules").glob("*.py"):
+        names = {
+            alias.name
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.Import)
+            for alias in node.names
+        }
+        assert not names & {"numpy", "jax", "scipy"}, path.name
+
+
+def test_import_brings_no_heavy_package():
+    code = "import sys, veritally; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"jax", "matplotlib", "polars", "pandas", "narwhals", "scipy", "rich", "click"} & set(loaded)
+
+
+def test_a_missing_extra_says_what_to_install():
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "import veritally as vt; from veritally.plots import save\n"
+        "save(vt.decide(vt.Profile(ranks=[[1, 2]])), 'x.png')"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "pip install 'veritally[plot]'" in result.stderr

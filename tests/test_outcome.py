@@ -1,0 +1,252 @@
+"""Outcome, explanation and decide: order, ties, reasons and output."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+
+import veritally as vt
+from support import RULES, parameters, random_profile, rule_only_for_two, values_profiles
+from veritally.outcome import tiers
+
+PANEL = vt.Profile(
+    order=[["A", "B", "C"], ["B", "A", "C"], ["B", "C", "A"]],
+    counts=[[40, 40, 40], [1, 1, 1], [2, 2, 2]],
+    voters=["ann", "bob", "cyd"],
+)
+CYCLE = vt.Profile(order=[["A", "B", "C"], ["B", "C", "A"], ["C", "A", "B"]], counts=[[3, 5, 7], [7, 3, 5], [5, 7, 3]])
+
+
+def test_ranking_winner_and_scores():
+    outcome = vt.decide(PANEL, rule="borda")
+    assert outcome.ranking == [["B"], ["A"], ["C"]]
+    assert outcome.winner == "B"
+    assert outcome.winners == ["B"]
+    np.testing.assert_array_equal(outcome.scores, [3, 5, 1])
+    assert repr(outcome) == "Outcome(borda: B > A > C)"
+
+
+def test_ties_are_shown_and_broken_only_when_told():
+    outcome = vt.decide(vt.Profile(ranks=[[1, 2, 3], [2, 1, 3]], alternatives=["A", "B", "C"]), rule="borda")
+    assert outcome.ranking == [["A", "B"], ["C"]]
+    assert outcome.winners == ["A", "B"]
+    with pytest.raises(vt.TieError, match="A and B tie for first place"):
+        _ = outcome.winner
+
+
+def test_first_and_random_tie_breaks():
+    profile = vt.Profile(ranks=[[1, 1, 2]], alternatives=["A", "B", "C"])
+    assert vt.decide(profile, tie_break="first").winner == "A"
+    drawn = [vt.decide(profile, tie_break="random", seed=seed).winner for seed in range(200)]
+    assert drawn == [vt.decide(profile, tie_break="random", seed=seed).winner for seed in range(200)]
+    # 200 fair draws between two: 5 standard errors from 100 is 35, false alarm 6e-7.
+    assert abs(drawn.count("A") - 100) < 35
+    assert "C" not in drawn
+
+
+def test_rounding_does_not_break_a_tie():
+    """A Condorcet cycle with rotated counts ties in exact arithmetic; sums of square roots in floats need not."""
+    outcome = vt.decide(CYCLE, rule="pairwise")
+    assert outcome.winners == ["A", "B", "C"]
+    assert outcome.explain().lead == 0
+
+
+def test_tiers_compare_with_the_best_of_a_tier():
+    assert tiers(np.array([0.0, 1.0, 2.0, 3.0]), 1.0) == [[2, 3], [0, 1]]
+
+
+def test_choosing_the_best_k():
+    profile = vt.Profile(ranks=[[1, 2, 3, 4], [1, 3, 2, 4]], alternatives=[*"ABCD"])
+    assert vt.decide(profile, "borda", choose=3).chosen == ["A", "B", "C"]
+    with pytest.raises(vt.TieError, match="B and C tie for the last of 2 places"):
+        _ = vt.decide(profile, "borda", choose=2).chosen
+    assert vt.decide(profile, "borda", choose=2, tie_break="first").chosen == ["A", "B"]
+    chosen = {tuple(vt.decide(profile, "borda", choose=2, tie_break="random", seed=s).chosen) for s in range(20)}
+    assert chosen == {("A", "B"), ("A", "C")}
+
+
+def test_alternatives_without_evidence_are_left_out():
+    profile = vt.Profile(ranks=[[1, 2, 0]], counts=[[1, 1, 0]], alternatives=["A", "B", "C"])
+    with pytest.warns(vt.InputWarning, match="no evidence about C: left out"):
+        outcome = vt.decide(profile)
+    assert outcome.alternatives == ("A", "B")
+    assert len(outcome.scores) == outcome.weights.shape[-1] == 2
+    assert outcome.to_dict()["warnings"] == ["no evidence about C: left out"]
+    blank = vt.Profile(values=[[1.0, np.nan]], counts=[[1, 1]])
+    with pytest.warns(vt.InputWarning, match="no evidence about 1"):
+        assert vt.decide(blank, "mean").ranking == [[0]]
+
+
+def test_nothing_to_decide():
+    with pytest.warns(vt.InputWarning):
+        empty = vt.Profile(ranks=[[0, 0]])
+    with pytest.raises(vt.InputError, match="no voter has a vote that the rule borda can use"):
+        vt.decide(empty, "borda")
+    batch = vt.stack([vt.Profile(ranks=[[1, 2]]), empty], decisions=["good", "bad"])
+    with pytest.raises(vt.InputError, match="decision 'bad': no voter"):
+        vt.decide(batch, "borda")
+
+
+def test_explanation_by_hand():
+    """Borda lead of B over A: ann −1, bob +1, cyd +2; without cyd they tie, without bob B leads by 1."""
+    explanation = vt.decide(PANEL, rule="borda").explain()
+    assert (explanation.winner, explanation.runner_up, explanation.lead) == ("B", "A", 2)
+    assert explanation.contributions == {"cyd": 2, "bob": 1, "ann": -1}
+    assert explanation.shares() == {"cyd": 1, "bob": 0.5, "ann": -0.5}
+    assert explanation.pivotal == {"cyd": ["A", "B"]}
+    assert explanation.equal_counts == ["B"]
+    assert not explanation.counts_mattered
+
+
+def test_explanation_says_whether_counts_mattered():
+    explanation = vt.decide(PANEL, rule="pairwise").explain()
+    assert explanation.winner == "A"
+    assert explanation.counts_mattered
+    assert explanation.equal_counts == ["B"]
+    assert explanation.pivotal == {"ann": ["B"]}
+
+
+def test_a_ballot_that_stands_for_many_is_removed_whole():
+    profile = vt.Profile(order=[["A", "B"], ["B", "A"]], multiplicity=[3, 2], voters=["many", "few"])
+    assert vt.decide(profile, "borda").explain().pivotal == {"many": ["B"]}
+
+
+@pytest.mark.filterwarnings("ignore:all voters agree")
+@pytest.mark.parametrize("name", RULES)
+@given(profile=values_profiles(alternatives=(2, 2), voters=(2, 5), blanks=False))
+def test_contributions_sum_to_the_lead(name, profile):
+    outcome = vt.decide(profile, name, **parameters(name, 2))
+    explanation = outcome.explain()
+    rounding = max(1e-9, 2 * float(outcome.resolution))
+    assert sum(explanation.contributions.values()) == pytest.approx(explanation.lead, abs=rounding)
+
+
+def test_json_is_one_object_with_the_users_names():
+    result = json.loads(vt.decide(PANEL, rule="borda").to_json(explain=True))
+    assert list(result)[:8] == ["rule", "winner", "winners", "ranking", "scores", "voters", "alternatives", "warnings"]
+    assert result["scores"] == {"A": 3, "B": 5, "C": 1}
+    assert (result["voters"], result["alternatives"]) == (3, 3)
+    assert result["explanation"]["pivotal"] == {"cyd": ["A", "B"]}
+
+
+def test_json_of_ties_choices_and_infinities():
+    tie = vt.decide(vt.Profile(ranks=[[1, 1, 2]]), choose=1)
+    assert json.loads(tie.to_json())["winner"] is None
+    assert json.loads(vt.decide(vt.Profile(ranks=[[1, 2, 2]]), choose=2).to_json())["chosen"] is None
+    assert json.loads(vt.decide(vt.Profile(ranks=[[1, 2, 3]]), choose=2).to_json())["chosen"] == ["0", "1"]
+    with pytest.warns(vt.InputWarning):
+        sure = vt.decide(vt.Profile(ranks=[[1, 2]]), "majority")
+    assert json.loads(sure.to_json())["delta"] == "-inf"
+
+
+@pytest.mark.parametrize(
+    ("backend", "type_"), [("polars", pl.DataFrame), ("pandas", pd.DataFrame), ("pyarrow", pa.Table)]
+)
+def test_frames_of_three_kinds(backend, type_):
+    frame = vt.decide(vt.Profile(ranks=[[1, 1, 3]], alternatives=["A", "B", "C"]), "borda").to_frame(backend)
+    assert isinstance(frame, type_)
+    columns = frame.to_pydict() if backend == "pyarrow" else {name: list(frame[name]) for name in frame.columns}
+    assert columns == {
+        "alternative": ["A", "B", "C"],
+        "score": [1.5, 1.5, 0],
+        "rank": [1, 1, 3],
+        "winner": [True, True, False],
+    }
+
+
+def test_batches_answer_for_each_decision():
+    batch = vt.stack([PANEL, vt.Profile(order=[["X", "Y"]])], decisions=["one", "two"])
+    outcome = vt.decide(batch, "borda")
+    assert outcome.winner == ["B", "X"]
+    assert outcome.ranking == [[["B"], ["A"], ["C"]], [["X"], ["Y"]]]
+    assert [e.winner for e in outcome.explain()] == ["B", "X"]
+    assert outcome.scores.shape == (2, 3)
+    assert outcome.weights.shape == (2, 3, 3)
+    lines = [json.loads(line) for line in outcome.to_json().splitlines()]
+    assert [(line["decision"], line["winner"]) for line in lines] == [("one", "B"), ("two", "X")]
+    assert outcome.to_frame()["decision"].to_list() == ["one"] * 3 + ["two"] * 2
+    assert repr(outcome) == "Outcome(borda: 2 decisions)"
+
+
+def test_deeper_batches_nest():
+    profile = random_profile(0, batch=(2, 3))
+    outcome = vt.decide(profile, "borda")
+    assert [len(row) for row in outcome.winners] == [3, 3]
+    assert outcome.winners[1][2] == vt.decide(profile.unstack()[1].unstack()[2], "borda").winners
+
+
+def test_batch_warnings_name_the_decision():
+    unseen = vt.Profile(ranks=[[1, 2, 0]], counts=[[1, 1, 0]], alternatives=[*"ABC"])
+    batch = vt.stack([PANEL, unseen], decisions=["one", "two"])
+    with pytest.warns(vt.InputWarning, match="decision 'two': no evidence about C"):
+        outcome = vt.decide(batch, "borda")
+    assert outcome.warnings == ("decision 'two': no evidence about C: left out",)
+
+
+def test_stochastic_rules_follow_the_seed():
+    profile = random_profile(1, kind="top")
+    first, again, other = (vt.decide(profile, "top-monte-carlo", seed=seed).scores for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+
+
+def test_defaults_suit_the_votes():
+    values = random_profile(1, alternatives=2, kind="values")
+    assert vt.decide(values).rule == "mean"
+    assert vt.decide(values.as_differences()).rule == "difference"
+    assert vt.decide(values.as_rankings()).rule == "pairwise-normalized"
+    assert vt.decide(values.as_top()).rule == "top-zero"
+
+
+def test_sigma_in_its_three_forms():
+    by_name = vt.decide(PANEL, "pairwise", sigma={"B": 2.0, "A": 1.0, "C": 3.0}).scores
+    np.testing.assert_array_equal(by_name, vt.decide(PANEL, "pairwise", sigma=[1, 2, 3]).scores)
+    np.testing.assert_allclose(vt.decide(PANEL, "pairwise", sigma=2).scores * 2, vt.decide(PANEL, "pairwise").scores)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"rule": "bordo"}, "there is no rule 'bordo'; did you mean borda"),
+        ({"rule": "xyzzy"}, "there is no rule 'xyzzy'; see vt.rules"),
+        (
+            {"rule": "mean"},
+            "the rule mean needs values, but these votes are rankings of 3 alternatives; rules that can",
+        ),
+        ({"rule": "majority"}, "needs rankings of 2 alternatives, but these votes are rankings of 3"),
+        ({"rule": "borda", "sigma": 1}, "the rule borda has no parameter sigma; it takes none"),
+        ({"rule": "pairwise", "samples": 1}, "has no parameter samples; it takes sigma"),
+        ({"rule": "positional"}, "the rule positional needs points"),
+        ({"rule": "positional", "points": [1, 2]}, "points has 2 numbers for 3 alternatives"),
+        ({"rule": "positional", "points": ["a", "b", "c"]}, "points must be numbers"),
+        ({"rule": "pairwise", "sigma": 0}, "sigma must be a finite number above 0"),
+        ({"rule": "pairwise", "sigma": [1, 2]}, "sigma has 2 numbers for 3 alternatives"),
+        ({"rule": "pairwise", "sigma": [1, 2, np.nan]}, "sigma must be a finite number above 0"),
+        ({"rule": "pairwise", "sigma": "big"}, "sigma must be numbers"),
+        ({"rule": "pairwise", "sigma": {"A": 1, "B": 1}}, "it has none for 'C'"),
+        ({"rule": "pairwise", "sigma": {"A": 1, "B": 1, "C": 1, "D": 1}}, "names 'D', which is no alternative"),
+        ({"rule": "top-monte-carlo", "samples": 0}, "samples must be a whole number above 0"),
+        ({"choose": 4}, "cannot choose 4 of 3 alternatives"),
+        ({"choose": 0}, "cannot choose 0 of 3"),
+        ({"tie_break": "coin"}, "no tie-break 'coin'"),
+    ],
+)
+def test_messages_of_decide(arguments, message):
+    with pytest.raises(vt.InputError, match=message):
+        vt.decide(PANEL, **arguments)
+
+
+def test_rules_that_cannot_use_favourites_say_who_could():
+    with pytest.raises(vt.InputError, match=r"needs rankings, but these votes are top .* plurality"):
+        vt.decide(vt.Profile(top=[0, 1]), "borda")
+
+
+def test_every_rule_decides_something():
+    for name in RULES:
+        n = 2 if rule_only_for_two(name) else 5
+        outcome = vt.decide(random_profile(0, alternatives=n, kind="values"), name, **parameters(name, n))
+        assert len(outcome.scores) == n
