@@ -7,7 +7,7 @@ from veritally.explanation import Explanation
 from veritally.io.votes import read, write
 from veritally.outcome import Outcome
 from veritally.profile import Profile
-from veritally.registry import RuleInfo, rules
+from veritally.registry import RuleInfo, rule, rules
 
 __all__ = [
     "Explanation",
@@ -21,6 +21,7 @@ __all__ = [
     "decide",
     "evaluate",
     "read",
+    "rule",
     "rules",
     "stack",
     "write",

@@ -17,7 +17,7 @@ Array: TypeAlias = Any
 
 State = TypeVar("State")
 
-_BLOCK_CELLS = 1 << 16  # cells of one array per piece: half a megabyte in float64, so that a few stay in cache
+_BLOCK_CELLS = 1 << 17  # cells of one array per piece: a megabyte in float64, small enough for the cache
 
 
 def is_jax(x: object) -> bool:

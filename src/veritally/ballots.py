@@ -102,9 +102,9 @@ def numbers(x: Any, what: str) -> Array:
 
 def reject(bad: Array, message: str, where: Where) -> None:
     """Raise for the first marked place, naming it."""
-    places = np.argwhere(np.asarray(bad))
-    if len(places):
-        raise InputError(f"{where(tuple(int(i) for i in places[0]))}: {message}")
+    marks = np.asarray(bad)
+    if marks.any():
+        raise InputError(f"{where(tuple(map(int, np.argwhere(marks)[0])))}: {message}")
 
 
 def check_counts(counts: Array, where: Where) -> None:

@@ -267,6 +267,15 @@ def rule_info(name: str) -> RuleInfo:
     raise InputError(f"there is no rule {name!r}; {hint}")
 
 
+def rule(name: str, **parameters: Any) -> Rule:
+    """Make a rule by name, for use on plain arrays: its methods take the ballots of a profile.
+
+    >>> rule("pairwise").scores(Profile(ranks=[[1, 2]], counts=[[2, 2]]).ballots)
+    array([ 1., -1.])
+    """
+    return rule_info(name).make(**parameters)
+
+
 def rule_for(profile: Profile, name: str | None) -> RuleInfo:
     """Return the named rule if it can use these votes, or by default the rule that suits their kind."""
     info = rule_info(_DEFAULTS[profile.kind] if name is None else name)
