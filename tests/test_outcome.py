@@ -96,7 +96,7 @@ def test_explanation_by_hand():
     explanation = vt.decide(PANEL, rule="borda").explain()
     assert (explanation.winner, explanation.runner_up, explanation.lead) == ("B", "A", 2)
     assert explanation.contributions == {"cyd": 2, "bob": 1, "ann": -1}
-    assert explanation.shares() == {"cyd": 1, "bob": 0.5, "ann": -0.5}
+    assert explanation.shares == {"cyd": 1, "bob": 0.5, "ann": -0.5}
     assert explanation.pivotal == {"cyd": ["A", "B"]}
     assert explanation.equal_counts == ["B"]
     assert not explanation.counts_mattered

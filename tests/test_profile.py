@@ -117,7 +117,7 @@ NAMES = {"alternatives": ["A", "B"], "voters": ["u", "v"]}
         ({"ranks": [[1, 2]], "alternatives": ["A"]}, "1 alternative names do not fit 2 alternatives"),
         ({"ranks": [[1, 2]], "alternatives": ["A", "A"]}, "the alternative name 'A' stands twice"),
         ({"ranks": [[1, 2], [1, 2]], "voters": ["u", "u"]}, "the voter name 'u' stands twice"),
-        ({"ranks": [[1, 2]], "decisions": ["d"]}, r"1 decision names do not fit a batch of shape \(\)"),
+        ({"ranks": [[1, 2]], "decisions": ["d"]}, "decision names need one batch axis"),
         ({"ranks": [[[1, 2]]], "voters": [["u"], ["v"]]}, "names for 2 decisions do not fit a batch"),
         ({"order": [["A", "B"], ["A", "Bee"]], "alternatives": ["A", "Bea"]}, "'B' is unknown"),
         (

@@ -1,6 +1,7 @@
 """Explanation: who decided an outcome, and what would have changed it."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,80 +12,100 @@ if TYPE_CHECKING:
     from veritally.outcome import Outcome
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Explanation:
-    """The reasons of a single decision.
+    """The reasons of a single decision, worked out as they are asked for."""
 
-    Attributes
-    ----------
-    winner, runner_up
-        The first two of the ranking; ``runner_up`` is None if only one alternative has any evidence.
-    lead
-        Score of the winner less that of the runner-up; 0 where they tie.
-    contributions
-        What each voter adds to the lead, negative for those who pulled the other way, largest first. They sum to it.
-    pivotal
-        Voters whose ballot, removed, would change the winners, with the winners there would be without it. A ballot
-        that stands for several voters is removed whole.
-    equal_counts
-        The winners if every voter had seen everything they saw equally often.
-    counts_mattered
-        Whether these differ from the actual winners.
-    """
+    outcome: "Outcome"
 
-    winner: Any
-    runner_up: Any
-    lead: float
-    contributions: dict[Any, float]
-    pivotal: dict[Any, list[Any]]
-    equal_counts: list[Any]
-    counts_mattered: bool
+    @cached_property
+    def _order(self) -> list[Any]:
+        return [name for tier in self.outcome.ranking for name in tier]
 
+    @property
+    def winner(self) -> Any:
+        """The first of the ranking; of several winners, the first in the order of the alternatives."""
+        return self._order[0]
+
+    @property
+    def runner_up(self) -> Any:
+        """The second of the ranking; None if only one alternative has any evidence."""
+        return self._order[1] if len(self._order) > 1 else None
+
+    @cached_property
+    def _pulls(self) -> Array:
+        """What each voter adds to the winner's score, less what to the runner-up's."""
+        weights = np.asarray(self.outcome.weights, dtype=float)
+        column = {name: j for j, name in enumerate(self.outcome.alternatives)}
+        rival = 0 if self.runner_up is None else weights[:, column[self.runner_up]]
+        return weights[:, column[self.winner]] - rival
+
+    @cached_property
+    def lead(self) -> float:
+        """Score of the winner less that of the runner-up; 0 where they tie."""
+        return float(np.sum(self._pulls)) if len(self.outcome.winners) == 1 else 0.0
+
+    @cached_property
+    def contributions(self) -> dict[Any, float]:
+        """What each voter adds to the lead, negative for those who pulled the other way, largest first.
+
+        They sum to the lead.
+        """
+        voters = self.outcome.profile.voters
+        return {voters[i]: float(self._pulls[i]) for i in np.argsort(-self._pulls, kind="stable")}
+
+    @property
     def shares(self) -> dict[Any, float]:
-        """Return the contributions as parts of the lead; empty where there is no lead."""
+        """The contributions as parts of the lead; empty where there is no lead."""
         return {name: part / self.lead for name, part in self.contributions.items()} if self.lead > 0 else {}
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain objects with names as text, ready for JSON."""
-        plain = asdict(self)
-        plain["winner"] = str(self.winner)
-        plain["runner_up"] = None if self.runner_up is None else str(self.runner_up)
-        plain["contributions"] = {str(name): part for name, part in self.contributions.items()}
-        plain["shares"] = {str(name): part for name, part in self.shares().items()}
-        plain["pivotal"] = {str(name): list(map(str, winners)) for name, winners in self.pivotal.items()}
-        plain["equal_counts"] = list(map(str, self.equal_counts))
-        return plain
+    @cached_property
+    def pivotal(self) -> dict[Any, list[Any]]:
+        """Voters whose ballot, removed, would change the winners, with the winners there would be without it.
 
+        A ballot that stands for several voters is removed whole.
+        """
+        profile = self.outcome.profile
+        without = self._winning(self.outcome.method.leave_one_out(profile.ballots))
+        changing = np.any(without != self._winning(self.outcome.raw_scores), axis=-1)
+        changing &= np.asarray(profile.multiplicity) > 0
+        return {profile.voters[i]: self._named(without[i]) for i in np.flatnonzero(changing)}
 
-def explain(outcome: "Outcome") -> Explanation:
-    """Explain a single decision."""
-    profile, ballots = outcome.profile, outcome.profile.ballots
-    order = [name for tier in outcome.ranking for name in tier]
-    first, second = order[0], (order[1] if len(order) > 1 else None)
-    column = {name: j for j, name in enumerate(outcome.alternatives)}
-    weights = np.asarray(outcome.weights, dtype=float)
-    pulls = weights[:, column[first]] - (0 if second is None else weights[:, column[second]])
+    @cached_property
+    def equal_counts(self) -> list[Any]:
+        """The winners if every voter had seen everything they saw equally often."""
+        ballots = self.outcome.profile.ballots
+        once = namespace(ballots.counts).astype(ballots.counts > 0, ballots.counts.dtype)
+        scores, resolution = self.outcome.method.score(ballots._replace(counts=once))
+        return self._named(self._winning(scores, resolution))
 
-    def winning(scores: Array) -> Array:
+    @property
+    def counts_mattered(self) -> bool:
+        """Whether equal counts would have given other winners."""
+        return bool(self.equal_counts != self.outcome.winners)
+
+    def _winning(self, scores: Array, resolution: Array | None = None) -> Array:
         """Mark the alternatives that share the highest score, ``(..., alternative)``."""
         scores = np.asarray(scores)
         best = np.max(scores, axis=-1, keepdims=True)
-        return (scores >= best - np.asarray(outcome.resolution)) & (best > -np.inf)
+        tie = np.asarray(self.outcome.resolution if resolution is None else resolution)
+        return (scores >= best - tie) & (best > -np.inf)
 
-    def named(marks: Array) -> list[Any]:
-        return [profile.alternatives[j] for j in np.flatnonzero(marks)]
+    def _named(self, marks: Array) -> list[Any]:
+        return [self.outcome.profile.alternatives[j] for j in np.flatnonzero(marks)]
 
-    actual = winning(outcome.raw_scores)
-    without = winning(outcome.method.leave_one_out(ballots))
-    changing = np.any(without != actual, axis=-1) & (np.asarray(ballots.multiplicity) > 0)
-    once = namespace(ballots.counts).astype(ballots.counts > 0, ballots.counts.dtype)
-    equal = winning(outcome.method.score(ballots._replace(counts=once))[0])
-    return Explanation(
-        winner=first,
-        runner_up=second,
-        lead=float(np.sum(pulls)) if len(outcome.winners) == 1 else 0.0,
-        contributions={profile.voters[i]: float(pulls[i]) for i in np.argsort(-pulls, kind="stable")},
-        pivotal={profile.voters[i]: named(without[i]) for i in np.flatnonzero(changing)},
-        equal_counts=named(equal),
-        counts_mattered=bool(np.any(equal != actual)),
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain objects with names as text, ready for JSON."""
+        return {
+            "winner": str(self.winner),
+            "runner_up": None if self.runner_up is None else str(self.runner_up),
+            "lead": self.lead,
+            "contributions": {str(name): part for name, part in self.contributions.items()},
+            "shares": {str(name): part for name, part in self.shares.items()},
+            "pivotal": {str(name): list(map(str, winners)) for name, winners in self.pivotal.items()},
+            "equal_counts": list(map(str, self.equal_counts)),
+            "counts_mattered": self.counts_mattered,
+        }
+
+    def __repr__(self) -> str:
+        return f"Explanation({self.winner} ahead of {self.runner_up} by {self.lead:.4g})"

@@ -1,5 +1,6 @@
 """Labels: the user's names along one axis, for one decision or for each decision of a batch."""
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +34,7 @@ class Labels:
         """Check names as a user gave them for an axis of ``size`` under the batch axes ``batch``."""
         if given is None:
             return cls(size)
-        given = tuple(given)
+        given = tuple(given.tolist() if hasattr(given, "tolist") else given)
         if not (given and isinstance(given[0], list | tuple)):
             return cls(size, _unique(given, size, what))
         if batch != (len(given),):
@@ -55,10 +56,9 @@ class Labels:
         return repr(names[position]) if position < len(names) else f"{position} (padding)"
 
     def existing(self) -> Any:
-        """Return which positions are no padding, ``(decision, size)``, or None if none is."""
-        if not self.each:
-            return None
-        return np.arange(self.size) < np.array([len(self.at(d)) for d in range(len(self.names or ()))])[:, None]
+        """Return which positions are no padding: ``(decision, size)`` if decisions differ, else ``(size,)``."""
+        lengths = np.array([len(names) for names in self.at()])[:, None] if self.each else self.size
+        return np.arange(self.size) < lengths
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.at())
@@ -67,11 +67,7 @@ class Labels:
 def _unique(names: Sequence[Hashable], size: int, what: str, padded: bool = False) -> tuple[Hashable, ...]:
     if len(names) > size or (len(names) < size and not padded):
         raise InputError(f"{len(names)} {what} names do not fit {size} {what}s")
-    twice = (
-        next((name for name in dict.fromkeys(names) if list(names).count(name) > 1), None)
-        if len(set(names)) < len(names)
-        else None
-    )
-    if twice is not None:
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
         raise InputError(f"the {what} name {twice!r} stands twice; names must differ")
     return tuple(names)

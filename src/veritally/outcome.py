@@ -12,7 +12,7 @@ import numpy as np
 from veritally.arrays import Array, namespace
 from veritally.ballots import Ballots
 from veritally.errors import TieError
-from veritally.explanation import Explanation, explain
+from veritally.explanation import Explanation
 from veritally.profile import Profile
 
 TieBreak: TypeAlias = Literal["error", "first", "random"]
@@ -182,12 +182,8 @@ class Outcome:
         return [(names[d], self._decision(int(d), self.profile.decision(int(d)))) for d in wanted]
 
     def explain(self) -> Any:
-        """Say who decided it: see :class:`veritally.explanation.Explanation`."""
-        return self._each(lambda one: one._explanation)
-
-    @cached_property
-    def _explanation(self) -> Explanation:
-        return explain(self)
+        """Say who decided it, and what would have changed it."""
+        return self._each(Explanation)
 
     # Output
 

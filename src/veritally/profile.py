@@ -120,13 +120,17 @@ class Profile:
         if shape[-1] < 2:
             raise InputError("there is a single alternative; a decision needs at least two")
         batch = shape[:-2]
-        if decisions is not None and batch != (len(decisions),):
-            raise InputError(f"{len(decisions)} decision names do not fit a batch of shape {batch}")
+        if decisions is not None and len(batch) != 1:
+            raise InputError(f"decision names need one batch axis, not a batch of shape {batch}")
 
         self._set("kind", kind)
         self._set("_alternatives", Labels.of(alternatives, shape[-1], batch, "alternative"))
         self._set("_voters", Labels.of(voters, shape[-2], batch, "voter"))
-        self._set("decisions", None if decisions is None else tuple(decisions))
+        self._set("decisions", None if decisions is None else Labels.of(decisions, batch[0], (), "decision").names)
+        for d, names in enumerate(self.alternatives if self._alternatives.each else ()):
+            if len(names) < 2:
+                name = d if self.decisions is None else self.decisions[d]
+                raise InputError(f"decision {name!r}: there is a single alternative; it needs two")
         self._set("ballots", self._validated(votes, counts, multiplicity, shape))
         for message in self.warnings:
             warnings.warn(message, InputWarning, stacklevel=2)
@@ -174,11 +178,8 @@ class Profile:
 
     def _existing(self, shape: tuple[int, ...]) -> Array:
         """Return which cells are no padding."""
-        cells = np.broadcast_to(np.True_, shape)
-        for labels, axis in ((self._voters, 2), (self._alternatives, 1)):
-            if labels.each:
-                cells = cells & np.expand_dims(labels.existing(), axis)
-        return cells
+        voters, alternatives = self._voters.existing()[..., :, None], self._alternatives.existing()[..., None, :]
+        return np.broadcast_to(voters & alternatives, shape)
 
     def _place(self, depth: int, index: tuple[int, ...]) -> str:
         """Say which voter (and alternative) an index below ``depth`` batch axes means."""
@@ -223,7 +224,7 @@ class Profile:
     @property
     def decision_names(self) -> tuple[Any, ...]:
         """Names of the decisions along the first batch axis; positions where none were given."""
-        return tuple(range(self.batch[0])) if self.decisions is None else self.decisions
+        return self.decisions or tuple(range(self.batch[0]))
 
     @property
     def counts(self) -> Array:
@@ -334,8 +335,8 @@ class Profile:
             votes = shared(votes > 0, votes.dtype)
         return self._with(
             ballots=ballots_of(votes, counts, xp.take(multiplicity, rows, axis=-1)),
-            _voters=Labels(len(keep), tuple(self.voters[i] for i in keep)),
-            _alternatives=Labels(len(chosen), tuple(self.alternatives[j] for j in chosen)),
+            _voters=Labels.of([self.voters[i] for i in keep], len(keep), (), "voter"),
+            _alternatives=Labels.of([self.alternatives[j] for j in chosen], len(chosen), (), "alternative"),
         )
 
     def _positions(self, labels: Labels, wanted: Iterable[Hashable] | None, what: str) -> list[int]:

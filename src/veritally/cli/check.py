@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from veritally.cli.progress import working
 from veritally.io.votes import read
 
 _EXAMPLES = """\b
@@ -20,7 +21,8 @@ def check(file: str, ballots: Any) -> None:
     """Say what was understood of the votes in FILE, and anything odd about them."""
     from veritally.description import describe
 
-    description = describe(read(file, ballots=ballots))
+    with working(file):
+        description = describe(read(file, ballots=ballots))
     for label, text in description.lines():
         click.echo(f"{label + ':':14} {text}")
     for oddity in description.oddities:

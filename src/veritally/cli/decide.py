@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from veritally.cli.progress import working
 from veritally.engine import decide as decide_
 from veritally.errors import InputError
 from veritally.io.votes import read
@@ -72,8 +73,9 @@ def decide(
         parameters["points"] = points.split(",")
     if samples is not None:
         parameters["samples"] = samples
-    profile = read(file, ballots=ballots, lower_is_better=lower_is_better)
-    outcome = decide_(profile, rule, choose=choose, tie_break=tie_break or "error", seed=seed, **parameters)
+    with working(file):
+        profile = read(file, ballots=ballots, lower_is_better=lower_is_better)
+        outcome = decide_(profile, rule, choose=choose, tie_break=tie_break or "error", seed=seed, **parameters)
     if tie_break == "error":
         _ = outcome.chosen
     if plot is not None:

@@ -158,7 +158,7 @@ def _contributions(explanation: Explanation) -> Table:
     table.add_column(justify="right")
     table.add_column(width=_BAR, no_wrap=True)
     parts = explanation.contributions
-    shares = explanation.shares()
+    shares = explanation.shares
     shown = _extremes(list(parts), 10)
     for name in shown:
         share = f"{shares[name]:+.0%}" if shares else ""

@@ -1,0 +1,17 @@
+"""A sign of life where the wait may be felt."""
+
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+_FELT = 20_000_000  # bytes of votes that take about a second to read
+
+
+def working(file: str) -> AbstractContextManager[Any]:
+    """Show on a terminal's standard error that a large file is being worked on."""
+    path = Path(file)
+    if not (path.is_file() and path.stat().st_size > _FELT):
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status(f"Working on {path.name} …")
