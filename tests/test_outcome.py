@@ -84,7 +84,7 @@ def test_alternatives_without_evidence_are_left_out():
 def test_nothing_to_decide():
     with pytest.warns(vt.InputWarning):
         empty = vt.Profile(ranks=[[0, 0]])
-    with pytest.raises(vt.InputError, match="no voter has a vote that the rule borda can use"):
+    with pytest.raises(vt.InputError, match="no voter has a vote that this rule can use"):
         vt.decide(empty, "borda")
     batch = vt.stack([vt.Profile(ranks=[[1, 2]]), empty], decisions=["good", "bad"])
     with pytest.raises(vt.InputError, match="decision 'bad': no voter"):
@@ -115,7 +115,7 @@ def test_a_ballot_that_stands_for_many_is_removed_whole():
     assert vt.decide(profile, "borda").explain().pivotal == {"many": ["B"]}
 
 
-@pytest.mark.filterwarnings("ignore:all voters agree")
+@pytest.mark.filterwarnings("ignore:all voters agree", "ignore:only one voter saw")
 @pytest.mark.parametrize("name", RULES)
 @given(profile=values_profiles(alternatives=(2, 2), voters=(2, 5), blanks=False))
 def test_contributions_sum_to_the_lead(name, profile):
@@ -123,6 +123,51 @@ def test_contributions_sum_to_the_lead(name, profile):
     explanation = outcome.explain()
     rounding = max(1e-9, 2 * float(outcome.resolution))
     assert sum(explanation.contributions.values()) == pytest.approx(explanation.lead, abs=rounding)
+
+
+def test_where_scores_are_means_each_voter_pulls_towards_their_own():
+    """Only B prefers Y, and C has not seen it: measured from 0, having seen Y at all would count for or against it."""
+    profile = vt.Profile(
+        values=[[-12, -13], [-14, -11], [-12, np.nan]],
+        counts=[[9, 3], [3, 9], [9, 0]],
+        alternatives=["X", "Y"],
+        voters=["A", "B", "C"],
+    )
+    explanation = vt.decide(profile, "mean").explain()
+    assert explanation.winner == "Y"
+    assert next(iter(explanation.contributions)) == "B"
+    assert explanation.pivotal == {"B": ["X"]}
+    np.testing.assert_allclose(sum(explanation.contributions.values()), explanation.lead)
+
+
+def test_explanation_of_a_choice_is_about_the_cut():
+    profile = vt.Profile(
+        ranks=[[1, 2, 3, 4], [1, 2, 3, 4], [1, 3, 2, 4]], alternatives=[*"ABCD"], voters=["ann", "bob", "cyd"]
+    )
+    explanation = vt.decide(profile, "borda", choose=2).explain()
+    assert (explanation.winner, explanation.runner_up, explanation.lead) == ("B", "C", 1)
+    assert explanation.contributions == {"ann": 1, "bob": 1, "cyd": -1}
+    assert explanation.pivotal == {"ann": ["A", "B", "C"], "bob": ["A", "B", "C"]}
+    assert explanation.equal_counts == ["A", "B"]
+    everything = vt.decide(profile, "borda", choose=4).explain()
+    assert everything.runner_up is None
+    assert everything.pivotal == {}
+
+
+def test_a_winner_that_one_voter_alone_has_seen_is_pointed_out():
+    profile = vt.Profile(
+        ranks=[[1, 2, 0], [1, 2, 0], [0, 2, 1]], counts=[[9, 9, 0], [9, 9, 0], [0, 1, 1]], alternatives=[*"ABC"]
+    )
+    with pytest.warns(vt.InputWarning, match="only one voter saw C, which comes out best"):
+        assert vt.decide(profile, "pairwise-normalized").winners == ["A", "C"]
+    batch = vt.stack([PANEL, profile])
+    with pytest.warns(vt.InputWarning, match="decision 1: only one voter saw C"):
+        vt.decide(batch, "pairwise-normalized")
+
+
+def test_decide_takes_a_profile_only():
+    with pytest.raises(vt.InputError, match=r"decide takes a Profile, not str; vt.read makes one"):
+        vt.decide("votes.csv")
 
 
 def test_json_is_one_object_with_the_users_names():
@@ -198,7 +243,7 @@ def test_defaults_suit_the_votes():
     values = random_profile(1, alternatives=2, kind="values")
     assert vt.decide(values).rule == "mean"
     assert vt.decide(values.as_differences()).rule == "difference"
-    assert vt.decide(values.as_rankings()).rule == "pairwise-normalized"
+    assert vt.decide(values.as_rankings()).rule == "pairwise"
     assert vt.decide(values.as_top()).rule == "top-zero"
 
 
@@ -231,7 +276,8 @@ def test_sigma_in_its_three_forms():
         ({"rule": "pairwise", "sigma": {"A": 1, "B": 1, "C": 1, "D": 1}}, "names 'D', which is no alternative"),
         ({"rule": "top-monte-carlo", "samples": 0}, "samples must be a whole number above 0"),
         ({"choose": 4}, "cannot choose 4 of 3 alternatives"),
-        ({"choose": 0}, "cannot choose 0 of 3"),
+        ({"choose": 0}, "cannot choose 0 alternatives"),
+        ({"rule": "case5"}, "did you mean case5-lower-bound or case5-zero or case5-monte-carlo"),
         ({"tie_break": "coin"}, "no tie-break 'coin'"),
     ],
 )
@@ -241,7 +287,7 @@ def test_messages_of_decide(arguments, message):
 
 
 def test_rules_that_cannot_use_favourites_say_who_could():
-    with pytest.raises(vt.InputError, match=r"needs rankings, but these votes are top .* plurality"):
+    with pytest.raises(vt.InputError, match=r"needs rankings, but these votes are top choices of .* plurality"):
         vt.decide(vt.Profile(top=[0, 1]), "borda")
 
 

@@ -23,14 +23,12 @@ KINDS: tuple[Kind, ...] = ("values", "differences", "rankings", "top")
 
 
 class Ballots(NamedTuple):
-    """The arrays a rule works on; a JAX pytree as it is.
+    """The arrays a rule works on; a JAX pytree as it is, with the kind of votes in its type.
 
     Attributes
     ----------
     votes
-        By kind: ``values`` with NaN for blanks; ``differences`` x_i2 − x_i1, shape ``(..., voter)``; ``rankings`` as
-        midranks among what the voter saw, 0 for unseen; ``top`` as the voter's share for each alternative, 1 for a
-        single favourite, 1/k each for k tied ones.
+        What the voters say, in the form of the kind.
     counts
         Observations c_ij, ``(..., voter, alternative)``; 0 for unseen.
     multiplicity
@@ -44,6 +42,11 @@ class Ballots(NamedTuple):
     multiplicity: Array
     mask: Array
 
+    @property
+    def kind(self) -> Kind:
+        """The kind of votes."""
+        return _KINDS[type(self)]
+
     def variances(self, sigma: float | Sequence[float] | Array = 1.0) -> Array:
         """Return s_ij² = σ_j²/c_ij, the variance of each voter's mean; infinite where nothing was seen."""
         xp = namespace(self.counts)
@@ -52,11 +55,36 @@ class Ballots(NamedTuple):
         return xp.where(seen, square / xp.where(seen, self.counts, 1), xp.inf)
 
 
-def ballots_of(votes: Array, counts: Array, multiplicity: Array) -> Ballots:
+class Values(Ballots):
+    """Values x_ij, NaN for blank."""
+
+
+class Differences(Ballots):
+    """Differences x_i2 − x_i1, ``(..., voter)``, NaN for blank."""
+
+
+class Rankings(Ballots):
+    """Midranks among what each voter saw, 0 for unseen."""
+
+
+class TopChoices(Ballots):
+    """Each voter's share for each alternative: 1 for a single favourite, 1/k each for k tied ones."""
+
+
+_KINDS: dict[type[Ballots], Kind] = {
+    Values: "values",
+    Differences: "differences",
+    Rankings: "rankings",
+    TopChoices: "top",
+}
+_TYPES: dict[Kind, type[Ballots]] = {kind: type_ for type_, kind in _KINDS.items()}
+
+
+def ballots_of(kind: Kind, votes: Array, counts: Array, multiplicity: Array) -> Ballots:
     """Put checked arrays together, out of reach of anybody who would write to them."""
     xp = namespace(counts)
     mask = xp.any((counts > 0) & (multiplicity > 0)[..., None], axis=-2)
-    return Ballots(frozen(votes), frozen(counts), frozen(multiplicity), frozen(mask))
+    return _TYPES[kind](frozen(votes), frozen(counts), frozen(multiplicity), frozen(mask))
 
 
 def frozen(x: Array) -> Array:
@@ -110,7 +138,11 @@ def reject(bad: Array, message: str, where: Where) -> None:
 def check_counts(counts: Array, where: Where) -> None:
     """Require counts that are finite and at least 0."""
     xp = namespace(counts)
-    reject(xp.isnan(counts), "the count is missing (NaN); give 0 for an alternative the voter never saw", where)
+    reject(
+        xp.isnan(counts),
+        "the count is missing; give a number of observations, or leave all counts out to weigh them alike",
+        where,
+    )
     reject(xp.isinf(counts), "the count is infinite; give the number of observations", where)
     reject(counts < 0, "the count is negative; counts are 0 (never seen) or more", where)
 

@@ -35,7 +35,7 @@ def concat(profiles: Sequence[Profile]) -> Profile:
     axis = len(first.batch)
     votes, counts, multiplicity = (xp.concat([xp.asarray(b[field]) for b in aligned], axis=axis) for field in range(3))
     return first._with(
-        ballots=ballots_of(votes, counts, multiplicity),
+        ballots=ballots_of(first.kind, votes, counts, multiplicity),
         _voters=Labels.of(voters if named else None, len(voters), (), "voter"),
         _alternatives=Labels.of(alternatives, len(alternatives), (), "alternative"),
     )
@@ -61,7 +61,7 @@ def stack(profiles: Sequence[Profile], decisions: Sequence[Hashable] | None = No
     )
     votes, counts, multiplicity, _ = fields
     return first._with(
-        ballots=ballots_of(votes, counts, multiplicity),
+        ballots=ballots_of(first.kind, votes, counts, multiplicity),
         decisions=None if decisions is None else tuple(decisions),
         _voters=Labels(m, tuple(profile.voters for profile in profiles), each=True),
         _alternatives=Labels(n, tuple(profile.alternatives for profile in profiles), each=True),
@@ -83,7 +83,7 @@ def _aligned(profile: Profile, alternatives: list[Hashable]) -> Ballots:
         return profile.ballots
     missing = [name for name in alternatives if name not in profile.alternatives]
     own = {name: j for j, name in enumerate([*profile.alternatives, *missing])}
-    votes, counts, multiplicity, mask = profile.ballots
+    votes, counts, *_ = profile.ballots
     xp = namespace(counts)
     columns = xp.asarray([own[name] for name in alternatives])
     blank = xp.nan if profile.kind == "values" else 0
@@ -92,7 +92,7 @@ def _aligned(profile: Profile, alternatives: list[Hashable]) -> Ballots:
         wide = xp.concat([x, xp.full((*x.shape[:-1], len(missing)), fill, dtype=x.dtype)], axis=-1)
         return xp.take(wide, columns, axis=-1)
 
-    return Ballots(spread(votes, blank), spread(counts, 0), multiplicity, mask)
+    return profile.ballots._replace(votes=spread(votes, blank), counts=spread(counts, 0))
 
 
 def _padded(x: Array, size: tuple[int, ...]) -> Array:

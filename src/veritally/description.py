@@ -1,6 +1,10 @@
 """Description: what a profile holds, and what is odd about it."""
 
+import difflib
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -109,7 +113,12 @@ def _oddities(profile: Profile) -> list[str]:
     for number, words in ((0, "nobody saw {}"), (1, "only one voter saw {}")):
         names = [str(name) for name, saw in zip(profile.alternatives, voters, strict=True) if saw == number]
         if names and len(profile) > 1:
-            found.append(words.format(_list(names)))
+            found.append(words.format(_list([_with_twin(name, profile.alternatives) for name in names])))
+    for what, labels in (("voters", profile.voters), ("alternatives", profile.alternatives)):
+        spelt = Counter("".join(str(name).casefold().split()) for name in labels)
+        same = [str(name) for name in labels if spelt["".join(str(name).casefold().split())] > 1]
+        if same:
+            found.append(f"the {what} {_list(same)} differ only in capitals or spaces")
     if len(profile) == 1:
         found.append("there is a single voter")
     median = np.median(counts[seen]) if seen.any() else 0
@@ -126,6 +135,12 @@ def _oddities(profile: Profile) -> list[str]:
             names = [str(profile.voters[i]) for i in np.flatnonzero(flat)]
             found.append(f"voter {_list(names)} puts everything level")
     return found
+
+
+def _with_twin(name: str, names: Iterable[Any]) -> str:
+    """Add to a name another one it may be a misspelling of."""
+    near = difflib.get_close_matches(name, [str(other) for other in names if str(other) != name], n=1, cutoff=0.85)
+    return f"{name} (another is named {near[0]})" if near else name
 
 
 def _list(names: list[str]) -> str:

@@ -32,7 +32,7 @@ def decide(
         The votes; finer ones than the rule needs are coarsened.
     rule
         A name or alias from :func:`veritally.rules`. By default ``mean`` for values, ``difference`` for differences,
-        ``pairwise-normalized`` for rankings and ``top-zero`` for top choices.
+        ``pairwise`` for rankings and ``top-zero`` for top choices.
     choose
         How many alternatives to choose.
     tie_break
@@ -50,18 +50,18 @@ def decide(
     >>> decide(profile).winner, decide(profile, rule="borda").winner
     ('A', 'B')
     """
+    if not isinstance(profile, Profile):
+        raise InputError(f"decide takes a Profile, not {type(profile).__name__}; vt.read makes one of files and frames")
     info = rule_for(profile, rule)
     profile = coarsened(profile, info.votes)
-    n = profile.shape[-1]
-    if not 1 <= choose <= n:
-        raise InputError(f"cannot choose {choose} of {n} alternatives")
     if tie_break not in ("error", "first", "random"):
         raise InputError(f"there is no tie-break {tie_break!r}; choose error, first or random")
+    info.require(parameters)
     if info.stochastic:
-        parameters = {"seed": seed} | parameters
+        parameters["seed"] = seed
     method = info.make(**_checked(parameters, profile))
     scores, resolution = method.score(profile.ballots)
-    _require_evidence(scores, profile, info.name)
+    _require_evidence(scores, profile, choose)
     outcome = Outcome(
         rule=info.name,
         profile=profile,
@@ -92,20 +92,25 @@ def evaluate(profile: Profile, rules: Iterable[str], **parameters: Any) -> dict[
         votes = profiles.setdefault(info.votes, coarsened(profile, info.votes))
         own = {key: value for key, value in parameters.items() if key in info.parameters}
         rule = info.make(**_checked(own, votes))
-        key = (info.votes, rule.encode)
+        key = (info.votes, rule.encoder)
         if key not in tallies:
             tallies[key] = rule.tally(votes.ballots)
         scores[info.name] = rule.decode(tallies[key], votes.ballots.mask)
     return scores
 
 
-def _require_evidence(scores: Array, profile: Profile, rule: str) -> None:
-    """Refuse a decision in which no alternative has a score."""
-    empty = np.argwhere(~np.any(np.asarray(scores) > -np.inf, axis=-1))
-    if len(empty):
-        place = tuple(map(int, empty[0]))
+def _require_evidence(scores: Array, profile: Profile, choose: int) -> None:
+    """Refuse a decision in which fewer alternatives have a score than are to be chosen."""
+    if choose < 1:
+        raise InputError(f"cannot choose {choose} alternatives; choose at least one")
+    numbers = np.sum(np.asarray(scores) > -np.inf, axis=-1)
+    short = np.argwhere(numbers < choose)
+    if len(short):
+        place = tuple(map(int, short[0]))
         where = f"decision {profile.decision_names[place[0]]!r}: " if place else ""
-        raise InputError(f"{where}no voter has a vote that the rule {rule} can use, so there is nothing to decide")
+        if not numbers[place]:
+            raise InputError(f"{where}no voter has a vote that this rule can use, so there is nothing to decide")
+        raise InputError(f"{where}cannot choose {choose} of {numbers[place]} alternatives")
 
 
 def _checked(parameters: Mapping[str, Any], profile: Profile) -> dict[str, Any]:

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """The reasons of a single decision, worked out as they are asked for."""
+    """The reasons of a single decision, worked out as they are asked for.
+
+    With several to be chosen, it is about the cut: the last of the chosen against the first of the others.
+    """
 
     outcome: "Outcome"
 
@@ -24,26 +27,32 @@ class Explanation:
 
     @property
     def winner(self) -> Any:
-        """The first of the ranking; of several winners, the first in the order of the alternatives."""
-        return self._order[0]
+        """The last of the chosen, which for one choice is the winner; equals in the order of the alternatives."""
+        return self._order[self.outcome.choose - 1]
 
     @property
     def runner_up(self) -> Any:
-        """The second of the ranking; None if only one alternative has any evidence."""
-        return self._order[1] if len(self._order) > 1 else None
+        """The first of those not chosen; None if there is none."""
+        return self._order[self.outcome.choose] if len(self._order) > self.outcome.choose else None
 
     @cached_property
     def _pulls(self) -> Array:
-        """What each voter adds to the winner's score, less what to the runner-up's."""
-        weights = np.asarray(self.outcome.weights, dtype=float)
-        column = {name: j for j, name in enumerate(self.outcome.alternatives)}
-        rival = 0 if self.runner_up is None else weights[:, column[self.runner_up]]
-        return weights[:, column[self.winner]] - rival
+        """What each voter adds to the winner's score, less what to the runner-up's.
+
+        Where scores are means, they are measured from halfway between the two, so that a voter who puts both where they
+        came out pulls neither way.
+        """
+        column = {name: j for j, name in enumerate(self.outcome.profile.alternatives)}
+        pair = [column[name] for name in (self.winner, self.runner_up) if name is not None]
+        halfway = float(np.mean(np.asarray(self.outcome.raw_scores)[pair]))
+        weights = np.asarray(self.outcome.method.weights(self.outcome.profile.ballots, halfway), dtype=float)
+        return weights[:, pair[0]] - (weights[:, pair[1]] if len(pair) > 1 else 0)
 
     @cached_property
     def lead(self) -> float:
         """Score of the winner less that of the runner-up; 0 where they tie."""
-        return float(np.sum(self._pulls)) if len(self.outcome.winners) == 1 else 0.0
+        tied = any({self.winner, self.runner_up} <= set(tier) for tier in self.outcome.ranking)
+        return 0.0 if tied else float(np.sum(self._pulls))
 
     @cached_property
     def contributions(self) -> dict[Any, float]:
@@ -61,35 +70,40 @@ class Explanation:
 
     @cached_property
     def pivotal(self) -> dict[Any, list[Any]]:
-        """Voters whose ballot, removed, would change the winners, with the winners there would be without it.
+        """Voters whose ballot, removed, would change the chosen, with those who would be chosen without it.
+
+        Where a tie stands across the last place, all who share it count as chosen.
 
         A ballot that stands for several voters is removed whole.
         """
         profile = self.outcome.profile
-        without = self._winning(self.outcome.method.leave_one_out(profile.ballots))
-        changing = np.any(without != self._winning(self.outcome.raw_scores), axis=-1)
+        without = self._chosen(self.outcome.method.leave_one_out(profile.ballots), self.outcome.resolution)
+        changing = np.any(without != self._actual, axis=-1)
         changing &= np.asarray(profile.multiplicity) > 0
         return {profile.voters[i]: self._named(without[i]) for i in np.flatnonzero(changing)}
 
     @cached_property
     def equal_counts(self) -> list[Any]:
-        """The winners if every voter had seen everything they saw equally often."""
+        """Those who would be chosen if every voter had seen everything they saw equally often."""
         ballots = self.outcome.profile.ballots
         once = namespace(ballots.counts).astype(ballots.counts > 0, ballots.counts.dtype)
         scores, resolution = self.outcome.method.score(ballots._replace(counts=once))
-        return self._named(self._winning(scores, resolution))
+        return self._named(self._chosen(scores, resolution))
 
     @property
     def counts_mattered(self) -> bool:
-        """Whether equal counts would have given other winners."""
-        return bool(self.equal_counts != self.outcome.winners)
+        """Whether equal counts would have changed the chosen."""
+        return bool(self.equal_counts != self._named(self._actual))
 
-    def _winning(self, scores: Array, resolution: Array | None = None) -> Array:
-        """Mark the alternatives that share the highest score, ``(..., alternative)``."""
+    @cached_property
+    def _actual(self) -> Array:
+        return self._chosen(self.outcome.raw_scores, self.outcome.resolution)
+
+    def _chosen(self, scores: Array, resolution: Array) -> Array:
+        """Mark the best alternatives, all that share the last place included, ``(..., alternative)``."""
         scores = np.asarray(scores)
-        best = np.max(scores, axis=-1, keepdims=True)
-        tie = np.asarray(self.outcome.resolution if resolution is None else resolution)
-        return (scores >= best - tie) & (best > -np.inf)
+        last = np.sort(scores, axis=-1)[..., -self.outcome.choose, None]
+        return (scores >= last - np.asarray(resolution)) & (scores > -np.inf)
 
     def _named(self, marks: Array) -> list[Any]:
         return [self.outcome.profile.alternatives[j] for j in np.flatnonzero(marks)]

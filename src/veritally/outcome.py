@@ -26,8 +26,12 @@ class Method(Protocol):
     def score(self, ballots: Ballots) -> tuple[Array, Array]:
         """Return scores, and the difference between two of them that still means a tie."""
 
-    def weights(self, ballots: Ballots) -> Array:
-        """Return what each voter adds to each score."""
+    @property
+    def normalized(self) -> bool:
+        """Whether scores are means, not sums."""
+
+    def weights(self, ballots: Ballots, origin: float = 0.0) -> Array:
+        """Return what each voter adds to each score, measured from an origin where scores are means."""
 
     def leave_one_out(self, ballots: Ballots) -> Array:
         """Return the scores without each voter in turn."""
@@ -118,6 +122,11 @@ class Outcome:
         return tiers(np.asarray(self.scores), float(self.resolution))
 
     @property
+    def voters(self) -> Any:
+        """How many voters (or ballots, if some stand for several) have a usable vote."""
+        return self._each(lambda one: int(np.sum(np.any(np.asarray(one.profile.counts) > 0, axis=-1))))
+
+    @property
     def ranking(self) -> Any:
         """Tiers of names, best first: ``[["B"], ["A", "C"]]`` says that A and C tie behind B."""
         return self._each(lambda one: [one._names(tier) for tier in one._tiers])
@@ -166,20 +175,24 @@ class Outcome:
         messages = [*self.profile.warnings]
         if out:
             messages.append(f"no evidence about {', '.join(out)}: left out")
+        seen = np.sum(np.asarray(self.profile.counts) > 0, axis=0)
+        lone = [str(name) for name in self.winners if seen[self.profile.alternatives.index(name)] == 1]
+        if lone and len(self.profile) > 2:
+            messages.append(f"only one voter saw {', '.join(lone)}, which comes out best")
         if any(np.isinf(value) for value in self.details.values()):
             messages.append("all voters agree, so the maximum-likelihood difference is infinite")
         return tuple(messages)
 
     def _odd(self) -> "list[tuple[Any, Outcome]]":
-        """Return the decisions of a batch that have warnings, found without taking all of them apart."""
-        odd = ~np.isfinite(np.asarray(self.raw_scores)).all(axis=-1) | ~(np.asarray(self.profile.counts) > 0).any(
-            -1
-        ).all(-1)
+        """Return the decisions of a batch that may have warnings, found without taking all of them apart."""
+        scores, seen = np.asarray(self.raw_scores), np.asarray(self.profile.counts) > 0
+        best = scores >= scores.max(axis=-1, keepdims=True) - np.asarray(self.resolution)[..., None]
+        odd = (best & (seen.sum(axis=-2) == 1)).any(axis=-1)
+        odd |= (scores == -np.inf).any(axis=-1) | ~seen.any(axis=-1).all(axis=-1)
         for value in self.details.values():
             odd = odd | np.isinf(np.asarray(value))
         wanted = np.flatnonzero(odd.reshape(self.profile.batch[0], -1).any(axis=1))
-        names = self.profile.decision_names
-        return [(names[d], self._decision(int(d), self.profile.decision(int(d)))) for d in wanted]
+        return [(self.profile.decision_names[d], self._decision(int(d), self.profile.decision(int(d)))) for d in wanted]
 
     def explain(self) -> Any:
         """Say who decided it, and what would have changed it."""
@@ -196,7 +209,7 @@ class Outcome:
             "winners": list(map(str, self.winners)),
             "ranking": [list(map(str, tier)) for tier in self.ranking],
             "scores": {str(name): float(score) for name, score in zip(self.alternatives, self.scores, strict=True)},
-            "voters": len(self.profile),
+            "voters": self.voters,
             "alternatives": len(self.alternatives),
             "warnings": list(self.warnings),
         }

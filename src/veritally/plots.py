@@ -1,5 +1,6 @@
 """Pictures of outcomes; needs the extra ``plot``."""
 
+import textwrap
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -49,27 +50,33 @@ def draw(outcome: Outcome, ax: Any) -> None:
     order = [name for tier in outcome.ranking for name in tier]
     column = {name: j for j, name in enumerate(outcome.alternatives)}
     columns = [column[name] for name in order]
-    weights = np.asarray(outcome.weights, dtype=float)[:, columns]
     scores = np.asarray(outcome.scores, dtype=float)[columns]
+    # Means are measured from their middle, so that bars tell who pulls up and who pulls down.
+    origin = float(scores.mean()) if outcome.method.normalized else 0.0
+    raw = np.asarray(outcome.method.weights(outcome.profile.ballots, origin), dtype=float)
+    weights = raw[:, [outcome.profile.alternatives.index(name) for name in order]]
     voters = outcome.profile.voters
     influence = np.argsort(-np.abs(weights).sum(axis=1), kind="stable")
     named, others = influence[: len(_COLOURS)], influence[len(_COLOURS) :]
-    bands = [(str(voters[i]), weights[i], colour) for i, colour in zip(named, _COLOURS, strict=False)]
+    bands = [
+        (textwrap.shorten(str(voters[i]), 24, placeholder="…"), weights[i], colour)
+        for i, colour in zip(named, _COLOURS, strict=False)
+    ]
     if len(others):
         rest = weights[others]
         bands.append((f"{len(others)} others", np.where(rest > 0, rest, 0).sum(axis=0), _OTHERS))
         bands.append(("", np.where(rest < 0, rest, 0).sum(axis=0), _OTHERS))
     rows = np.arange(len(order))
-    ends = {1: np.zeros(len(order)), -1: np.zeros(len(order))}
+    ends = {1: np.full(len(order), origin), -1: np.full(len(order), origin)}
     for label, part, colour in bands:
         start = np.where(part >= 0, ends[1], ends[-1])
         ax.barh(rows, part, left=start, height=0.7, color=colour, label=label or "_", edgecolor="white", linewidth=0.5)
         ends[1] = ends[1] + np.where(part >= 0, part, 0)
         ends[-1] = ends[-1] + np.where(part < 0, part, 0)
-    ax.plot(scores, rows, "D", color="black", markersize=5, label="score")
-    ax.axvline(0, color="black", linewidth=0.8)
-    ax.set_yticks(rows, [str(name) for name in order])
+    ax.plot(scores, rows, "D", color="black", markersize=5, label="score", clip_on=False)
+    ax.axvline(origin, color="black", linewidth=0.8)
+    ax.set_yticks(rows, [textwrap.shorten(str(name), 32, placeholder="…") for name in order])
     ax.tick_params(axis="y", length=0)
     ax.invert_yaxis()
-    ax.set_xlabel(f"score by {outcome.rule}, and what each voter added")
+    ax.set_xlabel(f"score by {outcome.rule}, and each voter's part in it")
     ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, fontsize="small")

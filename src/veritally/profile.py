@@ -18,7 +18,6 @@ from veritally.ballots import (
     check_unseen,
     favourites_from,
     find,
-    frozen,
     numbers,
     preference_from_ranks,
     rankings_from,
@@ -78,7 +77,6 @@ class Profile:
            [0., 1., 0.]])
     """
 
-    kind: Kind
     ballots: Ballots
     decisions: tuple[Hashable, ...] | None
     _alternatives: Labels
@@ -123,7 +121,6 @@ class Profile:
         if decisions is not None and len(batch) != 1:
             raise InputError(f"decision names need one batch axis, not a batch of shape {batch}")
 
-        self._set("kind", kind)
         self._set("_alternatives", Labels.of(alternatives, shape[-1], batch, "alternative"))
         self._set("_voters", Labels.of(voters, shape[-2], batch, "voter"))
         self._set("decisions", None if decisions is None else Labels.of(decisions, batch[0], (), "decision").names)
@@ -131,11 +128,13 @@ class Profile:
             if len(names) < 2:
                 name = d if self.decisions is None else self.decisions[d]
                 raise InputError(f"decision {name!r}: there is a single alternative; it needs two")
-        self._set("ballots", self._validated(votes, counts, multiplicity, shape))
+        self._set("ballots", self._validated(kind, votes, counts, multiplicity, shape))
         for message in self.warnings:
             warnings.warn(message, InputWarning, stacklevel=2)
 
-    def _validated(self, votes: Array, counts: Array | None, multiplicity: Any, shape: tuple[int, ...]) -> Ballots:
+    def _validated(
+        self, kind: Kind, votes: Array, counts: Array | None, multiplicity: Any, shape: tuple[int, ...]
+    ) -> Ballots:
         """Check what came in, resolve blanks, and make the arrays that everything else trusts."""
         where = partial(self._place, len(shape) - 2)
         xp = namespace(votes, counts)
@@ -155,26 +154,26 @@ class Profile:
         check_multiplicity(multiplicity, where)
         multiplicity = xp.broadcast_to(multiplicity, shape[:-1])
 
-        if self.kind == "rankings":
+        if kind == "rankings":
             votes = preference_from_ranks(votes, where)
-        if self.kind == "top":
+        if kind == "top":
             voted = votes
         else:
-            singular = self.kind.removesuffix("s")
+            singular = kind.removesuffix("s")
             votes = xp.asarray(votes, copy=True)  # the caller's own array stays the caller's
-            reject(xp.isinf(votes), f"the {singular} is infinite; {self.kind} are finite numbers", where)
+            reject(xp.isinf(votes), f"the {singular} is infinite; {kind} are finite numbers", where)
             voted = ~xp.isnan(votes)
-        if self.kind == "differences":
+        if kind == "differences":
             voted = xp.broadcast_to(voted[..., None], shape)
         check_unseen(voted, counts, where)
 
         silent = ~xp.any(voted, axis=-1)
         counts = xp.where(silent[..., None], 0, counts)
-        if self.kind == "rankings":
+        if kind == "rankings":
             votes = rankings_from(votes, counts)
-        elif self.kind == "top":
+        elif kind == "top":
             votes = shared(votes, dtype)
-        return ballots_of(votes, counts, multiplicity)
+        return ballots_of(kind, votes, counts, multiplicity)
 
     def _existing(self, shape: tuple[int, ...]) -> Array:
         """Return which cells are no padding."""
@@ -200,6 +199,11 @@ class Profile:
         return new
 
     # Shape and names
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of votes: values, differences, rankings or top."""
+        return self.ballots.kind
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -282,7 +286,7 @@ class Profile:
         return self if self.kind == "top" else self._as("top", top_from(self.as_rankings().ballots.votes))
 
     def _as(self, kind: Kind, votes: Array) -> Self:
-        return self._with(kind=kind, ballots=self.ballots._replace(votes=frozen(votes)))
+        return self._with(ballots=ballots_of(kind, votes, self.counts, self.multiplicity))
 
     @property
     def values(self) -> Array:
@@ -334,7 +338,7 @@ class Profile:
         if self.kind == "top":
             votes = shared(votes > 0, votes.dtype)
         return self._with(
-            ballots=ballots_of(votes, counts, xp.take(multiplicity, rows, axis=-1)),
+            ballots=ballots_of(self.kind, votes, counts, xp.take(multiplicity, rows, axis=-1)),
             _voters=Labels.of([self.voters[i] for i in keep], len(keep), (), "voter"),
             _alternatives=Labels.of([self.alternatives[j] for j in chosen], len(chosen), (), "alternative"),
         )
@@ -357,10 +361,10 @@ class Profile:
         """Return the decision at a position of the first batch axis, without its padding."""
         voters, alternatives = (labels.at(d) for labels in (self._voters, self._alternatives))
         m, n = (len(voters), len(alternatives)) if len(self.batch) == 1 else self.shape[-2:]
-        votes, counts, multiplicity, mask = (x[d] for x in self.ballots)
+        votes, counts, multiplicity, _ = (x[d] for x in self.ballots)
         votes = votes[..., :m] if self.kind == "differences" else votes[..., :m, :n]
         return self._with(
-            ballots=Ballots(votes, counts[..., :m, :n], multiplicity[..., :m], mask[..., :n]),
+            ballots=ballots_of(self.kind, votes, counts[..., :m, :n], multiplicity[..., :m]),
             decisions=None,
             _voters=Labels(m, voters if self._voters.names else None),
             _alternatives=Labels(n, alternatives if self._alternatives.names else None),

@@ -1,7 +1,7 @@
 """The one list of rules: name, aliases, votes taken, and how to make each."""
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
@@ -64,18 +64,23 @@ class RuleInfo:
             return ()
         return tuple(field.name for field in fields(self.encoder) if field.name != "experience")
 
-    def make(self, **parameters: Any) -> Rule:
-        """Make the rule with these parameters."""
+    def require(self, parameters: Iterable[str]) -> None:
+        """Refuse parameters that the rule does not take, and say which it does."""
         for name in parameters:
             if name not in self.parameters:
                 takes = f"it takes {' and '.join(self.parameters)}" if self.parameters else "it takes none"
                 raise InputError(f"the rule {self.name} has no parameter {name}; {takes}")
+
+    def make(self, **parameters: Any) -> Rule:
+        """Make the rule with these parameters."""
+        self.require(parameters)
         try:
             encoder = self.encoder(**parameters)
         except TypeError as error:
-            raise InputError(f"the rule {self.name} needs {' and '.join(self.parameters)}") from error
+            needed = " and ".join(self.parameters)
+            raise InputError(f"the rule {self.name} needs {needed}, one number for each alternative") from error
         details = {} if self.details is None else {"details": partial(self.details, **parameters)}
-        return Rule(encoder, self.normalized, **details)
+        return Rule(encoder, self.votes, self.alternatives, self.normalized, **details)
 
     def takes(self, profile: Profile) -> bool:
         """Whether the rule can use these votes, coarsened if need be."""
@@ -238,7 +243,7 @@ _RULES = (
 _DEFAULTS: dict[Kind, str] = {
     "values": "mean",
     "differences": "difference",
-    "rankings": "pairwise-normalized",
+    "rankings": "pairwise",
     "top": "top-zero",
 }
 
@@ -262,8 +267,8 @@ def rule_info(name: str) -> RuleInfo:
     """
     if name in _BY_NAME:
         return _BY_NAME[name]
-    near = difflib.get_close_matches(name, _BY_NAME, n=1)
-    hint = f"did you mean {near[0]}?" if near else "see vt.rules() or `veritally rules`"
+    near = [known for known in _BY_NAME if name and known.startswith(name)] or difflib.get_close_matches(name, _BY_NAME)
+    hint = f"did you mean {' or '.join(near[:3])}?" if near else "see vt.rules() or `veritally rules`"
     raise InputError(f"there is no rule {name!r}; {hint}")
 
 
@@ -282,9 +287,10 @@ def rule_for(profile: Profile, name: str | None) -> RuleInfo:
     if info.takes(profile):
         return info
     needs = f"{info.votes} of {info.alternatives} alternatives" if info.alternatives else info.votes
+    given = "top choices" if profile.kind == "top" else profile.kind
     usable = ", ".join(other.name for other in _RULES if "+" not in other.name and other.takes(profile))
     raise InputError(
-        f"the rule {info.name} needs {needs}, but these votes are {profile.kind} of {profile.shape[-1]} alternatives; "
+        f"the rule {info.name} needs {needs}, but these votes are {given} of {profile.shape[-1]} alternatives; "
         f"rules that can use them: {usable}"
     )
 

@@ -74,6 +74,32 @@ def test_separators_line_ends_and_byte_order_marks(votes, text):
     assert votes(text).alternatives == ("A", "B", "C")
 
 
+def test_blank_lines_capitals_and_decimal_commas(votes):
+    profile = votes("Voter;Alternative;VALUE;Count\nu;A;1,5;2\n\nu;B;2,25;3\n;;;\n\n")
+    assert profile.values.tolist() == [[1.5, 2.25]]
+    with pytest.raises(vt.InputError, match="line 4: 'x' in the column value is not a number"):
+        votes("voter,alternative,value\nu,A,1\n\nu,B,x\n")
+
+
+def test_carriage_returns_alone_end_lines(votes):
+    assert votes(VOTES.replace("\n", "\r")).alternatives == ("A", "B", "C")
+
+
+def test_neither_vote_nor_count_is_not_seen(votes):
+    profile = votes(HEADER + "u,A,1,2\nu,B,2,2\nu,C,,\nv,C,1,1\nv,A,2,1\n")
+    np.testing.assert_array_equal(profile.counts, [[2, 2, 0], [1, 0, 1]])
+
+
+def test_an_empty_value_column_leaves_the_vote_to_the_ranks(votes):
+    assert votes("voter,alternative,value,rank\nu,A,,1\nu,B,,2\n").kind == "rankings"
+
+
+def test_content_goes_before_the_suffix(tmp_path):
+    vt.write(random_profile(0), tmp_path / "votes.parquet")
+    (tmp_path / "votes.parquet").rename(tmp_path / "votes.csv")
+    assert len(vt.read(tmp_path / "votes.csv")) == 20
+
+
 def test_spaces_around_names_and_numbers_do_not_matter(votes):
     profile = votes("voter , alternative,rank\nu , A, 1\n u,B ,2 \n")
     assert (profile.voters, profile.alternatives) == (("u",), ("A", "B"))
@@ -165,10 +191,14 @@ MESSAGES = {
     "not UTF-8": (HEADER.encode() + b"u,A,1,1\nu,\xff\xfe,2,1\n", "line 3: the bytes are not UTF-8"),
     "NUL": (HEADER.encode() + b"u,A\0,1,1\n", "line 2: NUL bytes"),
     "ragged": (HEADER + "u,A,1,1,9,9,9\n", "not a well-formed table"),
+    "column twice": ("voter,alternative,rank,rank\nu,A,1,1\n", "the column rank stands twice"),
+    "workbook": (b"PK\x03\x04 and so on", "is a workbook or archive; save the table as CSV"),
+    "UTF-16": (VOTES.encode("utf-16"), "is UTF-16 text; save the table as CSV"),
+    "array": ('[{"voter": "u"}]', "is a JSON array; write one JSON object a line"),
     "no voter": (HEADER + "u,A,1,1\n,B,2,1\n", "line 3: the voter is empty"),
     "multiplicity": (
         "voter,alternative,rank,multiplicity\nu,A,1,2\nu,B,2,3\n",
-        "line 2: voter 'u' has different multiplicities",
+        "line 3: voter 'u' has different multiplicities",
     ),
 }
 
@@ -221,7 +251,7 @@ def test_a_damaged_parquet_file_is_one_sentence(tmp_path):
 
 
 def test_a_misspelt_column_is_pointed_out(votes):
-    with pytest.warns(vt.InputWarning, match="the column counts is ignored; did you mean count"):
+    with pytest.warns(vt.InputWarning, match="the column counts is ignored; if it is meant as count, rename it"):
         votes(VOTES.replace("count", "counts"))
 
 
@@ -231,6 +261,8 @@ def test_writing_says_what_is_wrong(tmp_path):
         vt.write(profile, tmp_path / "votes.xyz")
     with pytest.raises(vt.InputError, match="cannot be written"):
         vt.write(profile, tmp_path / "missing" / "votes.csv")
+    with pytest.raises(vt.InputError, match="write takes a Profile, not Outcome"):
+        vt.write(vt.decide(profile), tmp_path / "votes.csv")
     with pytest.raises(vt.InputError, match="differences alone cannot be written"):
         vt.write(vt.Profile(differences=[1.0]), tmp_path / "votes.csv")
     assert list(tmp_path.iterdir()) == []

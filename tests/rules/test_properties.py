@@ -18,7 +18,6 @@ from support import (
     scores,
     values_profiles,
 )
-from veritally.ballots import Ballots
 from veritally.rules.rule import total
 
 CLOSE = {"rtol": 1e-7, "atol": 1e-9}
@@ -61,7 +60,7 @@ def test_tallies_of_groups_add_up(name, data):
     rule, ballots = rule_and_ballots(profile, name)
     cut = data.draw(st.integers(1, len(profile) - 1))
     first, second = (
-        rule.tally(Ballots(b.votes[part], b.counts[part], b.multiplicity[part], b.mask))
+        rule.tally(type(b)(b.votes[part], b.counts[part], b.multiplicity[part], b.mask))
         for b in (ballots,)
         for part in (slice(None, cut), slice(cut, None))
     )
@@ -199,7 +198,7 @@ def test_finer_votes_are_coarsened(name):
 
 
 def jax_ballots(ballots, dtype):
-    return Ballots(*(jnp.asarray(x, dtype=dtype if x.dtype != bool else bool) for x in ballots))
+    return type(ballots)(*(jnp.asarray(x, dtype=dtype if x.dtype != bool else bool) for x in ballots))
 
 
 @pytest.mark.parametrize("name", SURE)
@@ -264,3 +263,23 @@ def test_shared_tallies_give_the_same_scores(name, data):
 def test_total_counts_each_ballot_as_often_as_it_stands_for():
     rule, ballots = rule_and_ballots(vt.Profile(ranks=[[1, 2], [2, 1]], multiplicity=[2, 5]), "borda")
     np.testing.assert_array_equal(total(rule.encode(ballots), ballots.multiplicity).weights, [2, 5])
+
+
+def test_rules_refuse_ballots_of_another_kind():
+    rankings = vt.Profile(ranks=[[1, 2, 3]])
+    with pytest.raises(vt.InputError, match="takes top, not rankings; coarsen"):
+        vt.rule("plurality").scores(rankings.ballots)
+    with pytest.raises(vt.InputError, match="takes top, not rankings"):
+        jax.jit(vt.rule("top-zero").scores)(rankings.ballots)
+    with pytest.raises(vt.InputError, match="takes 2 alternatives, not 3"):
+        vt.rule("majority").scores(rankings.ballots)
+    np.testing.assert_array_equal(vt.rule("plurality").scores(rankings.as_top().ballots), [1, 0, 0])
+
+
+@given(data=st.data(), origin=st.floats(-5, 5))
+def test_means_may_be_measured_from_any_origin(data, origin):
+    for name in ("mean", "pairwise-normalized"):
+        rule, ballots = rule_and_ballots(given_profile(name, data), name)
+        scores_ = rule.scores(ballots)
+        kept = scores_ > -np.inf
+        np.testing.assert_allclose(rule.weights(ballots, origin).sum(axis=-2)[kept], scores_[kept] - origin, **CLOSE)

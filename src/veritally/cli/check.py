@@ -14,7 +14,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(epilog=_EXAMPLES, short_help="Say what was understood of a vote file.")
 @click.argument("file")
 @click.option("--ballots", type=click.Choice(["value", "rank", "top"]), help="Which column is the vote.")
 def check(file: str, ballots: Any) -> None:
@@ -26,6 +26,6 @@ def check(file: str, ballots: Any) -> None:
     for label, text in description.lines():
         click.echo(f"{label + ':':14} {text}")
     for oddity in description.oddities:
-        click.echo(f"{click.style('Odd:', fg='yellow'):14} {oddity}")
+        click.echo(f"{click.style('Odd:', fg='yellow')}{' ' * 11}{oddity}")
     if not description.oddities:
         click.echo(f"{'Odd:':14} nothing")

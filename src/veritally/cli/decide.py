@@ -19,7 +19,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(epilog=_EXAMPLES, short_help="Decide the votes in a file.")
 @click.argument("file")
 @click.option(
     "--rule", metavar="NAME", help="The rule, by name or paper label; by default the one that suits the votes."
@@ -42,7 +42,9 @@ Examples:
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="For random tie-breaks and stochastic rules.")
 @click.option("--samples", type=click.IntRange(min=1), help="Draws per voter, for top-monte-carlo.")
-@click.option("--points", metavar="N,N,…", help="Points for each position, best first, for positional.")
+@click.option(
+    "--points", metavar="N,N,…", help="Points for each position, as many as alternatives, best first; for positional."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (one a line for many decisions).")
 @click.option("--explain", is_flag=True, help="Say each voter's part, and what would have changed the outcome.")
 @click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Save a picture of who contributed what.")
@@ -82,11 +84,14 @@ def decide(
         from veritally.plots import save
 
         save(outcome, plot)
+        click.echo(f"Saved {plot}", err=True)
     if as_json:
         click.echo(outcome.to_json(explain=explain))
     else:
         from veritally.cli.tables import print_outcome
 
+        if lower_is_better:
+            click.echo("Values are negated, since lower is better.")
         print_outcome(outcome, explain)
 
 

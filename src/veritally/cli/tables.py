@@ -29,7 +29,8 @@ def print_outcome(outcome: Outcome, explain: bool) -> None:
             console.print()
         return
     table = Table(box=None, header_style="dim", pad_edge=False)
-    for title in ("decision", "winner", "runner-up", "lead", "voters"):
+    first = "winner" if outcome.choose == 1 else f"best {outcome.choose}"
+    for title in ("decision", first, "runner-up", "lead", "voters"):
         table.add_column(title, justify="right" if title in ("lead", "voters") else "left")
     for name, one in named:
         table.add_row(*map(Text, (str(name), *_summary(one))))
@@ -38,39 +39,32 @@ def print_outcome(outcome: Outcome, explain: bool) -> None:
 
 
 def print_rules(rules: Iterable[RuleInfo]) -> None:
-    """Print the list of rules."""
-    table = Table(box=None, header_style="dim", pad_edge=False)
-    table.add_column("rule", no_wrap=True)
-    for title in ("also", "votes", "counts", "chance", "cost", "what it does", "reference"):
-        table.add_column(title)
+    """Print the list of rules, two lines each."""
+    console = Console(highlight=False)
     for info in rules:
-        cells = (
-            info.name,
-            ", ".join(info.aliases),
-            info.votes,
-            "yes" if info.uses_counts else "no",
-            "yes" if info.stochastic else "no",
-            info.cost,
-            info.summary,
+        aliases = f" ({', '.join(info.aliases)})" if info.aliases else ""
+        facts = [
+            info.votes if info.alternatives is None else f"{info.votes} of {info.alternatives} alternatives",
+            "uses counts" if info.uses_counts else "ignores counts",
+            "random" if info.stochastic else "deterministic",
+            f"cost {info.cost}",
             info.reference,
-        )
-        table.add_row(*map(Text, cells))
-    Console(highlight=False, width=None if Console().is_terminal else 200).print(table)
+        ]
+        console.print(Text.assemble((info.name, "bold"), f"{aliases}: {info.summary}"), soft_wrap=True)
+        console.print(Text(f"    {'; '.join(facts)}", style="dim"), soft_wrap=True)
 
 
 def _summary(outcome: Outcome) -> tuple[str, str, str, str]:
-    """One decision in a line: winners, runner-up, lead, voters."""
-    scores = sorted(map(float, outcome.scores), reverse=True)
-    winners = " = ".join(map(str, outcome.winners))
-    if len(outcome.winners) > 1 and outcome.tie_break != "error":
-        winners = f"{outcome.winner} ({winners})"
-    second = outcome.ranking[1] if len(outcome.ranking) > 1 else []
-    lead = f"{scores[0] - scores[len(outcome.winners)]:.3g}" if second else ""
-    return winners, " = ".join(map(str, second)), lead, str(len(outcome.profile))
+    """One decision in a line: the chosen, the runner-up, the lead, voters."""
+    explanation = outcome.explain()
+    if explanation.runner_up is None:
+        return _chosen(outcome), "", "", str(outcome.voters)
+    return _chosen(outcome), str(explanation.runner_up), f"{explanation.lead:.3g}", str(outcome.voters)
 
 
 def _print_single(console: Console, outcome: Outcome, explain: bool) -> None:
-    console.print(Text(f"By {outcome.rule}: {len(outcome.profile)} voters, {len(outcome.alternatives)} alternatives"))
+    voters = f"{outcome.voters} voter{'s' if outcome.voters > 1 else ''}"
+    console.print(Text(f"By {outcome.rule}: {voters}, {len(outcome.alternatives)} alternatives"))
     console.print(_scores(outcome))
     explanation = outcome.explain()
     for line in _verdict(outcome, explanation):
@@ -110,25 +104,25 @@ def _bar(value: float, values: list[float], colour: str) -> Bar:
 def _verdict(outcome: Outcome, explanation: Explanation) -> list[str]:
     """Say who won and by whose votes."""
     lines = []
-    tied = len(outcome.winners) > 1
-    if tied:
-        names = " and ".join(map(str, outcome.winners))
+    first, second = explanation.winner, explanation.runner_up
+    if len(outcome.winners) > 1:
         settled = "" if outcome.tie_break == "error" else f"; the tie-break ({outcome.tie_break}) says {outcome.winner}"
-        lines.append(f"Tie: {names} share the highest score{settled}.")
-    elif explanation.runner_up is None:
-        lines.append(f"Winner: {explanation.winner}, the only alternative with any evidence.")
-    else:
-        lines.append(f"Winner: {explanation.winner}, ahead of {explanation.runner_up} by {explanation.lead:.4g}.")
+        lines.append(f"Tie: {_and(outcome.winners)} share the highest score{settled}.")
+    elif outcome.choose == 1 and second is None:
+        lines.append(f"Winner: {first}, the only alternative with any evidence.")
+    elif outcome.choose == 1:
+        lines.append(f"Winner: {first}, ahead of {second} by {explanation.lead:.4g}.")
     if outcome.choose > 1:
         lines.append(f"Chosen: {_chosen(outcome)}.")
+        if explanation.lead > 0:
+            lines.append(f"Last in: {first}, ahead of {second}, first out, by {explanation.lead:.4g}.")
     if "delta" in outcome.details:
-        delta = float(outcome.details["delta"])
-        first, second = outcome.profile.alternatives
-        lines.append(f"Maximum-likelihood difference: {second} is {delta:+.4g} against {first}.")
-    if not tied:
+        one, other = outcome.profile.alternatives
+        lines.append(f"Maximum-likelihood difference {other} − {one}: {float(outcome.details['delta']):+.4g}.")
+    if explanation.lead > 0:
         parts = list(explanation.contributions.items())
-        helped = [f"{name} ({part:+.3g})" for name, part in parts if part > 0][:3]
-        hurt = [f"{name} ({part:+.3g})" for name, part in reversed(parts) if part < 0][:3]
+        helped = [f"{name} ({part:+.3g})" for name, part in parts[:3] if part > 0]
+        hurt = [f"{name} ({part:+.3g})" for name, part in reversed(parts[-3:]) if part < 0]
         lines.append(f"Decided by: {', '.join(helped)}; against it: {', '.join(hurt) or 'nobody'}.")
     return lines
 
@@ -140,14 +134,17 @@ def _chosen(outcome: Outcome) -> str:
     names: list[str] = []
     for tier in outcome.ranking:
         left = outcome.choose - len(names)
-        if len(tier) > left:
-            return (
-                ", ".join([*names, f"and {left} of {' and '.join(map(str, tier))}, who tie"])
-                if left
-                else ", ".join(names)
-            )
+        if left < len(tier):
+            tie = " = ".join(map(str, tier)) if not names else f"{left} of {_and(tier)}, who tie"
+            return ", ".join([*names, tie] if left else names)
         names += map(str, tier)
     return ", ".join(names)
+
+
+def _and(names: list[Any]) -> str:
+    """Join names as in "A, B and C"."""
+    *most, last = map(str, names)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _contributions(explanation: Explanation) -> Table:
@@ -176,18 +173,16 @@ def _extremes(names: list[Any], each: int) -> list[Any]:
 
 
 def _what_if(explanation: Explanation) -> list[str]:
-    """Say what would have changed the winner."""
+    """Say what would have changed the choice."""
+    what = "the winner" if explanation.outcome.choose == 1 else "the chosen"
     lines = [
-        f"Without {name} the winner would be {' and '.join(map(str, winners)) or 'nobody'}."
+        f"Without {name} {what} would be {_and(winners) if winners else 'nobody'}."
         for name, winners in list(explanation.pivotal.items())[:10]
     ]
     if len(explanation.pivotal) > 10:
         lines.append(f"The same or other changes follow from leaving out {len(explanation.pivotal) - 10} more voters.")
     if not lines:
-        lines.append("No single voter, left out, would change the winner.")
-    equal = " and ".join(map(str, explanation.equal_counts))
-    if explanation.counts_mattered:
-        lines.append(f"With equal counts the winner would be {equal}.")
-    else:
-        lines.append("With equal counts the winner would be the same.")
+        lines.append(f"No single voter, left out, would change {what}.")
+    equal = _and(explanation.equal_counts) if explanation.counts_mattered else "the same"
+    lines.append(f"With equal counts {what} would be {equal}.")
     return lines

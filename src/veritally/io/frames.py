@@ -2,7 +2,9 @@
 
 import difflib
 import math
+import textwrap
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,13 +35,17 @@ def from_native(frame: Any) -> pl.DataFrame:
 
 def to_profile(table: pl.DataFrame, name: str, first_row: int, ballots: str | None, lower_is_better: bool) -> Profile:
     """Turn a tidy table into a Profile; ``first_row`` is the number a person would give its first row."""
+    table = table.rename(_plain_names(table.columns))
     vote = _vote_column(table, name, ballots)
     _warn_of_misspelt(table, name)
+    lines = np.arange(table.height) + first_row
+    empty = table.select(pl.all_horizontal(pl.all().is_null())).to_series().to_numpy()
+    table, lines = table.filter(~empty), lines[~empty]
     if not table.height:
         raise InputError(f"{name}: has a header but no rows; it needs a row for each voter and alternative")
     if lower_is_better and vote == "rank":
         raise InputError(f"{name}: lower-is-better is about values; in ranks 1 is the best in any case")
-    place = _Place(name, first_row)
+    place = _Place(name, "line" if first_row == 2 else "row", lines)
     decisions, decision = _coded(table["decision"], place) if "decision" in table.columns else (None, None)
     voters, voter = _labels(table["voter"], decision, place)
     alternatives, alternative = _labels(table["alternative"], decision, place)
@@ -58,6 +64,7 @@ def to_profile(table: pl.DataFrame, name: str, first_row: int, ballots: str | No
     votes = filled(vote, np.nan)
     if "count" in table.columns:
         counts = filled("count", 0)
+        counts = np.where(np.isnan(counts) & np.isnan(votes), 0, counts)  # neither count nor vote: not seen
     else:
         counts = np.zeros(shape)
         counts[cells] = 1
@@ -65,7 +72,7 @@ def to_profile(table: pl.DataFrame, name: str, first_row: int, ballots: str | No
     if "multiplicity" in table.columns:
         multiplicity = np.zeros(shape[:-1])
         given = _numbers(table["multiplicity"], place)
-        multiplicity[cells[:-1]] = given
+        multiplicity[tuple(index[::-1] for index in cells[:-1])] = given[::-1]  # the first row of a voter stands
         differing = np.flatnonzero(multiplicity[cells[:-1]] != given)
         if len(differing):
             row = differing[0]
@@ -120,27 +127,38 @@ def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
     return pl.DataFrame(columns, schema_overrides={"voter": pl.String, "alternative": pl.String}, nan_to_null=True)
 
 
+@dataclass(frozen=True)
 class _Place:
     """Says where a row stands."""
 
-    def __init__(self, name: str, first_row: int) -> None:
-        self.name, self.first_row = name, first_row
+    name: str
+    unit: str
+    lines: Array
 
     def __call__(self, row: Any) -> str:
-        return f"{self.name}, {'line' if self.first_row == 2 else 'row'} {int(row) + self.first_row}"
+        return f"{self.name}, {self.unit} {self.lines[row]}"
+
+
+def _plain_names(columns: list[str]) -> dict[str, str]:
+    """Forgive capitals in the names of the columns that matter, where no other column has the plain name."""
+    plain = {column: column.strip().lower() for column in columns}
+    return {
+        column: name
+        for column, name in plain.items()
+        if name in COLUMNS and name not in columns and list(plain.values()).count(name) == 1
+    }
 
 
 def _vote_column(table: pl.DataFrame, name: str, ballots: str | None) -> str:
     """Choose the column that is the vote, or say what columns a vote file needs."""
     wanted = [ballots] if ballots in ("value", "rank") else ["value", "rank"]
-    vote = next((column for column in wanted if column in table.columns), None)
-    if vote is None or not {"voter", "alternative"} <= set(table.columns):
-        found = ", ".join(table.columns)
-        needs = f"voter, alternative and {' or '.join(wanted)}"
-        raise InputError(
-            f"{name}: found the columns {found}; needs {needs} (and may have count, multiplicity, decision)"
-        )
-    return vote
+    given = [column for column in wanted if column in table.columns]
+    if not given or not {"voter", "alternative"} <= set(table.columns):
+        found = ", ".join(textwrap.shorten(column, 30, placeholder="…") for column in table.columns[:12])
+        more = f" and {len(table.columns) - 12} more" if len(table.columns) > 12 else ""
+        needs = f"voter, alternative and {' or '.join(wanted)} (and may have count, multiplicity, decision)"
+        raise InputError(f"{name}: found the columns {found}{more}; needs {needs}")
+    return next((column for column in given if table[column].null_count() < table.height), given[0])
 
 
 def _warn_of_misspelt(table: pl.DataFrame, name: str) -> None:
@@ -148,9 +166,8 @@ def _warn_of_misspelt(table: pl.DataFrame, name: str) -> None:
     for column in table.columns:
         near = difflib.get_close_matches(column.lower(), COLUMNS, n=1, cutoff=0.75)
         if column not in COLUMNS and near and near[0] not in table.columns:
-            warnings.warn(
-                f"{name}: the column {column} is ignored; did you mean {near[0]}?", InputWarning, stacklevel=4
-            )
+            message = f"{name}: the column {column} is ignored; if it is meant as {near[0]}, rename it"
+            warnings.warn(message, InputWarning, stacklevel=4)
 
 
 def _coded(column: pl.Series, place: _Place) -> tuple[list[str], Array]:

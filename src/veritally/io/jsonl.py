@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from veritally.errors import InputError
-from veritally.io.text import decode
+from veritally.io.text import decode, first_line
 
 FIRST_ROW = 1
 
@@ -17,7 +17,7 @@ def read(data: bytes, name: str) -> pl.DataFrame:
     try:
         return pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
     except pl.exceptions.PolarsError as error:
-        raise InputError(f"{name}: is not one JSON object a line ({str(error).splitlines()[0]})") from error
+        raise InputError(f"{name}: is not one JSON object a line ({first_line(error)})") from error
 
 
 def write(table: pl.DataFrame, path: Path, suffix: str) -> None:

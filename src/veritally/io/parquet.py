@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from veritally.errors import InputError
+from veritally.io.text import first_line
 
 FIRST_ROW = 1
 
@@ -15,7 +16,7 @@ def read(data: bytes, name: str) -> pl.DataFrame:
     try:
         return pl.read_parquet(io.BytesIO(data))
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"{name}: is not a readable Parquet file ({str(error).splitlines()[0]})") from error
+        raise InputError(f"{name}: is not a readable Parquet file ({first_line(error)})") from error
 
 
 def write(table: pl.DataFrame, path: Path, suffix: str) -> None:

@@ -7,19 +7,32 @@ import polars as pl
 
 from veritally.errors import InputError
 
+_NUMBERS = {"rank", "value", "count", "multiplicity"}
+
 FIRST_ROW = 2  # a person counts the header as line 1
 
 
 def read(data: bytes, name: str) -> pl.DataFrame:
     """Read separated values, all as text: what should be a number is said later, with its line."""
     decode(data, name)
-    header = data.lstrip().split(b"\n", 1)[0]
+    data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    header = data.split(b"\n", 1)[0]
     separator = max(",\t;", key=lambda mark: header.count(mark.encode()))
     try:
         table = pl.read_csv(io.BytesIO(data), separator=separator, infer_schema=False)
     except pl.exceptions.PolarsError as error:
-        raise InputError(f"{name}: is not a well-formed table ({str(error).splitlines()[0]})") from error
-    return table.rename(str.strip).with_columns(pl.all().str.strip_chars().replace("", None))
+        problem = "a row has more fields than the header" if "more fields" in str(error) else first_line(error)
+        raise InputError(f"{name}: is not a well-formed table ({problem})") from error
+    names = [column.strip() for column in table.columns]
+    twice = [column.split("_duplicated_")[0] for column in names if "_duplicated_" in column or names.count(column) > 1]
+    if twice:
+        raise InputError(f"{name}: the column {twice[0]} stands twice; name each column once")
+    table.columns = names
+    table = table.with_columns(pl.all().str.strip_chars().replace("", None))
+    if separator == ";":  # where semicolons separate, commas are decimal points
+        numeric = [column for column in names if column.lower() in _NUMBERS]
+        table = table.with_columns(pl.col(numeric).str.replace(",", ".", literal=True))
+    return table
 
 
 def write(table: pl.DataFrame, path: Path, suffix: str) -> None:
@@ -29,6 +42,12 @@ def write(table: pl.DataFrame, path: Path, suffix: str) -> None:
 
 def decode(data: bytes, name: str) -> str:
     """Return the text, or say where it is none."""
+    if data.startswith(b"PK\x03\x04"):
+        raise InputError(f"{name}: is a workbook or archive; save the table as CSV (UTF-8)")
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{name}: is UTF-16 text; save the table as CSV (UTF-8)")
+    if data.lstrip().startswith(b"["):
+        raise InputError(f"{name}: is a JSON array; write one JSON object a line")
     if (nul := data.find(b"\0")) >= 0:
         raise InputError(f"{name}, line {_line(data, nul)}: NUL bytes; vote files are plain UTF-8 text")
     try:
@@ -36,6 +55,11 @@ def decode(data: bytes, name: str) -> str:
     except UnicodeDecodeError as error:
         place = f"{name}, line {_line(data, error.start)}"
         raise InputError(f"{place}: the bytes are not UTF-8; save the file as UTF-8 text") from error
+
+
+def first_line(error: Exception) -> str:
+    """Return what an error says, in a line."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _line(data: bytes, position: int) -> int:

@@ -70,9 +70,11 @@ def write(profile: Profile, path: str | PathLike[str]) -> None:
     from veritally.io import frames
 
     path = Path(path)
-    module = _format(path)
-    if module is None:
+    if path.suffix.lower() not in _FORMATS:
         raise InputError(f"{path}: cannot tell the format from the suffix; use one of {', '.join(_FORMATS)}")
+    if not isinstance(profile, Profile):
+        raise InputError(f"write takes a Profile, not {type(profile).__name__}; an outcome has to_json and to_frame")
+    module = _recognised(b"", path.suffix)
     table = frames.from_profile(profile)
     part = path.with_name(f".{path.name}.part")
     try:
@@ -87,10 +89,10 @@ def write(profile: Profile, path: str | PathLike[str]) -> None:
 def _load(source: str | PathLike[str]) -> "tuple[pl.DataFrame, str, int]":
     """Return the table in a file, a name for it, and the number a person would give its first row."""
     if str(source) == "-":
-        name, data, module = "standard input", sys.stdin.buffer.read(), None
+        name, data, suffix = "standard input", sys.stdin.buffer.read(), ""
     else:
         path = Path(source)
-        name, module = str(source), _format(path)
+        name, suffix = str(source), path.suffix
         if path.is_dir():
             raise InputError(f"{name}: is a folder; give a vote file")
         try:
@@ -101,17 +103,14 @@ def _load(source: str | PathLike[str]) -> "tuple[pl.DataFrame, str, int]":
             raise InputError(f"{name}: cannot be read ({error.strerror or error})") from error
     if not data.strip():
         raise InputError(f"{name}: the file is empty; it needs a header and a row for each voter and alternative")
-    module = module or _sniffed(data)
+    module = _recognised(data, suffix)
     return module.read(data, name), name, module.FIRST_ROW
 
 
-def _format(path: Path) -> ModuleType | None:
-    kind = _FORMATS.get(path.suffix.lower())
-    return None if kind is None else importlib.import_module(f"veritally.io.{kind}")
-
-
-def _sniffed(data: bytes) -> ModuleType:
-    """Tell the format from the content."""
-    start = data.lstrip()[:4]
-    kind = "parquet" if start == b"PAR1" else "jsonl" if start[:1] == b"{" else "text"
+def _recognised(data: bytes, suffix: str) -> ModuleType:
+    """Tell the format from the content, and where that leaves it open from the suffix."""
+    if data[:4] == b"PAR1":
+        kind = "parquet"
+    else:
+        kind = _FORMATS.get(suffix.lower()) or ("jsonl" if data.lstrip()[:1] == b"{" else "text")
     return importlib.import_module(f"veritally.io.{kind}")

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from veritally.arrays import Array, namespace
-from veritally.ballots import Ballots
+from veritally.ballots import Ballots, Kind
+from veritally.errors import InputError
 
 Sigma: TypeAlias = float | tuple[float, ...]
 """The standard deviation of one observation, one for all alternatives or one for each."""
@@ -39,17 +40,31 @@ class Rule:
 
     Attributes
     ----------
-    encode
+    encoder
         Maps ballots to what each voter adds. Rules with equal encoders share one tally.
+    votes
+        The kind of ballots it takes.
+    alternatives
+        The number of alternatives it is made for; None for any.
     normalized
         Whether to divide the summed weights by the summed norms.
     details
         Further results of the rule, by name.
     """
 
-    encode: Callable[[Ballots], Encoding]
+    encoder: Callable[[Ballots], Encoding]
+    votes: Kind
+    alternatives: int | None = None
     normalized: bool = False
     details: Callable[[Ballots], Mapping[str, Array]] = lambda _: {}
+
+    def encode(self, ballots: Ballots) -> Encoding:
+        """Return what each voter adds; refuse ballots of another kind, which would give numbers without meaning."""
+        if ballots.kind != self.votes:
+            raise InputError(f"this rule takes {self.votes}, not {ballots.kind}; coarsen the profile first")
+        if self.alternatives not in (None, ballots.counts.shape[-1]):
+            raise InputError(f"this rule takes {self.alternatives} alternatives, not {ballots.counts.shape[-1]}")
+        return self.encoder(ballots)
 
     def tally(self, ballots: Ballots) -> Encoding:
         """Σ_i multiplicity_i · encode(ballot_i)."""
@@ -77,15 +92,19 @@ class Rule:
         unit = _ROUNDINGS * xp.finfo(size.dtype).eps
         return Scores(self.decode(tally, ballots.mask), unit * xp.max(xp.where(size > 0, size, 0), axis=-1))
 
-    def weights(self, ballots: Ballots) -> Array:
-        """Return what each voter adds to each score, ``(..., voter, alternative)``."""
+    def weights(self, ballots: Ballots, origin: float = 0.0) -> Array:
+        """Return what each voter adds to each score, ``(..., voter, alternative)``.
+
+        Where scores are means, they can be measured from any ``origin``: the weights then sum to the scores less the
+        origin, and a voter below it pulls down. Where scores are sums, there is no origin but 0.
+        """
         xp = namespace(ballots.counts)
         weights, norms = self.encode(ballots)
-        own = weights * ballots.multiplicity[..., None]
+        times = ballots.multiplicity[..., None]
         if not self.normalized or norms is None:
-            return own
-        whole = xp.sum(norms * ballots.multiplicity[..., None], axis=-2, keepdims=True)
-        return own / xp.where(whole > 0, whole, 1)
+            return weights * times
+        whole = xp.sum(norms * times, axis=-2, keepdims=True)
+        return (weights - origin * norms) * times / xp.where(whole > 0, whole, 1)
 
     def leave_one_out(self, ballots: Ballots) -> Array:
         """Return the scores without each voter in turn, ``(..., voter, alternative)``: the tally of all the others."""
