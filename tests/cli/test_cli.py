@@ -247,3 +247,12 @@ def test_the_module_runs_as_a_command():
         [sys.executable, "-m", "veritally", "--version"], capture_output=True, text=True, check=True
     )
     assert "veritally" in result.stdout
+
+
+def test_the_readme_shows_what_the_demo_prints():
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    shown = readme.split("`make demo` prints\n\n")[1].split("\n\n")[0].splitlines()
+    printed = run("decide", PANEL, "--explain").output.splitlines()
+    assert len(shown) > 6
+    for line, ours in zip(shown, printed, strict=False):
+        assert ours.rstrip().startswith(line.removeprefix("    ").removesuffix("…"))
