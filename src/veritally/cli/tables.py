@@ -76,19 +76,22 @@ def _print_single(console: Console, outcome: Outcome, explain: bool) -> None:
 
 
 def _scores(outcome: Outcome) -> Table:
-    """Alternatives in order, scores as bars from a common zero."""
+    """Alternatives in order, scores as bars from zero; means that are all on one side of it, from below the lowest."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(justify="right")
     table.add_column()
     table.add_column(justify="right")
     table.add_column(width=_BAR, no_wrap=True)
     score = {name: float(value) for name, value in zip(outcome.alternatives, outcome.scores, strict=True)}
+    low, high = min(score.values()), max(score.values())
+    zero = low - (high - low) / 10 if outcome.method.normalized and low * high > 0 and high > low else 0.0
+    lengths = [value - zero for value in score.values()]
     rank = 1
     for tier in outcome.ranking:
         for name in tier:
             style = "bold green" if rank <= outcome.choose else ""
             number = f"{rank}{'=' if len(tier) > 1 else ''}"
-            bar = _bar(score[name], list(score.values()), "green" if style else "blue")
+            bar = _bar(score[name] - zero, lengths, "green" if style else "blue")
             table.add_row(number, Text(str(name), style=style), f"{score[name]:.4g}", bar)
         rank += len(tier)
     return table
