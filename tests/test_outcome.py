@@ -56,7 +56,12 @@ def test_rounding_does_not_break_a_tie():
 
 
 def test_tiers_compare_with_the_best_of_a_tier():
-    assert tiers(np.array([0.0, 1.0, 2.0, 3.0]), 1.0) == [[2, 3], [0, 1]]
+    assert tiers(np.array([0.0, 1.0, 2.0, 3.0]), np.full(4, 0.5)) == [[2, 3], [0, 1]]
+
+
+def test_one_large_score_does_not_make_others_tie():
+    profile = vt.Profile(values=[[1e12, 1.0, 1.01]])
+    assert vt.decide(profile, "mean").ranking == [[0], [2], [1]]
 
 
 def test_choosing_the_best_k():
@@ -121,7 +126,7 @@ def test_a_ballot_that_stands_for_many_is_removed_whole():
 def test_contributions_sum_to_the_lead(name, profile):
     outcome = vt.decide(profile, name, **parameters(name, 2))
     explanation = outcome.explain()
-    rounding = max(1e-9, 2 * float(outcome.resolution))
+    rounding = max(1e-9, 4 * float(outcome.rounding.max()))
     assert sum(explanation.contributions.values()) == pytest.approx(explanation.lead, abs=rounding)
 
 

@@ -60,14 +60,14 @@ def decide(
     if info.stochastic:
         parameters["seed"] = seed
     method = info.make(**_checked(parameters, profile))
-    scores, resolution = method.score(profile.ballots)
+    scores, rounding = method.score(profile.ballots)
     _require_evidence(scores, profile, choose)
     outcome = Outcome(
         rule=info.name,
         profile=profile,
         method=method,
         raw_scores=scores,
-        resolution=resolution,
+        rounding=rounding,
         choose=choose,
         tie_break=tie_break,
         seed=(seed,),

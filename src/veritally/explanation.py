@@ -77,7 +77,7 @@ class Explanation:
         A ballot that stands for several voters is removed whole.
         """
         profile = self.outcome.profile
-        without = self._chosen(self.outcome.method.leave_one_out(profile.ballots), self.outcome.resolution)
+        without = self._chosen(self.outcome.method.leave_one_out(profile.ballots), self.outcome.rounding)
         changing = np.any(without != self._actual, axis=-1)
         changing &= np.asarray(profile.multiplicity) > 0
         return {profile.voters[i]: self._named(without[i]) for i in np.flatnonzero(changing)}
@@ -87,8 +87,7 @@ class Explanation:
         """Those who would be chosen if every voter had seen everything they saw equally often."""
         ballots = self.outcome.profile.ballots
         once = namespace(ballots.counts).astype(ballots.counts > 0, ballots.counts.dtype)
-        scores, resolution = self.outcome.method.score(ballots._replace(counts=once))
-        return self._named(self._chosen(scores, resolution))
+        return self._named(self._chosen(*self.outcome.method.score(ballots._replace(counts=once))))
 
     @property
     def counts_mattered(self) -> bool:
@@ -97,13 +96,10 @@ class Explanation:
 
     @cached_property
     def _actual(self) -> Array:
-        return self._chosen(self.outcome.raw_scores, self.outcome.resolution)
+        return self._chosen(self.outcome.raw_scores, self.outcome.rounding)
 
-    def _chosen(self, scores: Array, resolution: Array) -> Array:
-        """Mark the best alternatives, all that share the last place included, ``(..., alternative)``."""
-        scores = np.asarray(scores)
-        last = np.sort(scores, axis=-1)[..., -self.outcome.choose, None]
-        return (scores >= last - np.asarray(resolution)) & (scores > -np.inf)
+    def _chosen(self, scores: Array, rounding: Array) -> Array:
+        return among_best(np.asarray(scores), np.asarray(rounding), self.outcome.choose)
 
     def _named(self, marks: Array) -> list[Any]:
         return [self.outcome.profile.alternatives[j] for j in np.flatnonzero(marks)]
@@ -123,3 +119,10 @@ class Explanation:
 
     def __repr__(self) -> str:
         return f"Explanation({self.winner} ahead of {self.runner_up} by {self.lead:.4g})"
+
+
+def among_best(scores: Array, rounding: Array, k: int = 1) -> Array:
+    """Mark the k best, all that cannot be told from the last of them included, ``(..., alternative)``."""
+    last = np.argsort(scores, axis=-1, kind="stable")[..., -k, None]
+    lowest = np.take_along_axis(scores - rounding, last, axis=-1)
+    return (scores + rounding >= lowest) & (scores > -np.inf)

@@ -12,7 +12,7 @@ import numpy as np
 from veritally.arrays import Array, namespace
 from veritally.ballots import Ballots
 from veritally.errors import TieError
-from veritally.explanation import Explanation
+from veritally.explanation import Explanation, among_best
 from veritally.profile import Profile
 
 TieBreak: TypeAlias = Literal["error", "first", "random"]
@@ -24,7 +24,7 @@ class Method(Protocol):
     """What an outcome asks of the rule that made it."""
 
     def score(self, ballots: Ballots) -> tuple[Array, Array]:
-        """Return scores, and the difference between two of them that still means a tie."""
+        """Return scores, and how far rounding may have driven each."""
 
     @property
     def normalized(self) -> bool:
@@ -63,7 +63,7 @@ class Outcome:
     profile: Profile
     method: Method
     raw_scores: Array
-    resolution: Array
+    rounding: Array
     choose: int = 1
     tie_break: TieBreak = "error"
     seed: tuple[int, ...] = (0,)
@@ -78,7 +78,7 @@ class Outcome:
             self,
             profile=profile,
             raw_scores=self.raw_scores[d][..., : profile.shape[-1]],
-            resolution=self.resolution[d],
+            rounding=self.rounding[d][..., : profile.shape[-1]],
             seed=(*self.seed, d),
             details={name: value[d] for name, value in self.details.items()},
         )
@@ -119,7 +119,7 @@ class Outcome:
     @cached_property
     def _tiers(self) -> list[list[int]]:
         """Positions among the alternatives, best first; scores too close to tell apart share a tier."""
-        return tiers(np.asarray(self.scores), float(self.resolution))
+        return tiers(np.asarray(self.scores), np.asarray(self._columns(self.rounding)))
 
     @property
     def voters(self) -> Any:
@@ -186,7 +186,7 @@ class Outcome:
     def _odd(self) -> "list[tuple[Any, Outcome]]":
         """Return the decisions of a batch that may have warnings, found without taking all of them apart."""
         scores, seen = np.asarray(self.raw_scores), np.asarray(self.profile.counts) > 0
-        best = scores >= scores.max(axis=-1, keepdims=True) - np.asarray(self.resolution)[..., None]
+        best = among_best(scores, np.asarray(self.rounding))
         odd = (best & (seen.sum(axis=-2) == 1)).any(axis=-1)
         odd |= (scores == -np.inf).any(axis=-1) | ~seen.any(axis=-1).all(axis=-1)
         for value in self.details.values():
@@ -246,21 +246,14 @@ class Outcome:
 
         batch = bool(self.profile.batch)
         names = self.profile.decision_names if batch else (None,)
-        columns: dict[str, list[Any]] = {
-            "decision": [],
-            "alternative": [],
-            "score": [],
-            "rank": [],
-            "winner": [],
-        }
+        rows = []
         for decision, one in zip(names, self.unstack() if batch else [self], strict=True):
             rank = 1
             for tier in one._tiers:
-                for j in tier:
-                    row = (decision, one.alternatives[j], float(one.scores[j]), rank, rank == 1)
-                    for column, value in zip(columns.values(), row, strict=True):
-                        column.append(value)
+                rows += [(decision, one.alternatives[j], float(one.scores[j]), rank, rank == 1) for j in tier]
                 rank += len(tier)
+        header = ("decision", "alternative", "score", "rank", "winner")
+        columns = dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
         if not batch:
             del columns["decision"]
         return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
@@ -271,17 +264,16 @@ class Outcome:
         return f"Outcome({self.rule}: {' > '.join(' = '.join(map(str, tier)) for tier in self.ranking)})"
 
 
-def tiers(scores: Array, resolution: float) -> list[list[int]]:
-    """Group positions by score, best first, those within ``resolution`` of a group's best together.
+def tiers(scores: Array, rounding: Array) -> list[list[int]]:
+    """Group positions by score, best first, those that cannot be told from a group's best together.
 
-    >>> tiers(np.array([1.0, 3.0, 1.0 + 1e-16]), 1e-12)
+    >>> tiers(np.array([1.0, 3.0, 1.0 + 1e-15]), np.full(3, 1e-14))
     [[1], [0, 2]]
     """
-    order = sorted(range(len(scores)), key=lambda j: (-scores[j], j))
     groups: list[list[int]] = []
-    for j in order:
-        if groups and scores[groups[-1][0]] - scores[j] <= resolution:
-            groups[-1].append(j)
+    for j in np.argsort(-scores, kind="stable"):
+        if groups and scores[j] + rounding[j] >= scores[groups[-1][0]] - rounding[groups[-1][0]]:
+            groups[-1].append(int(j))
         else:
-            groups.append([j])
+            groups.append([int(j)])
     return [sorted(group) for group in groups]

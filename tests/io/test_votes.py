@@ -130,7 +130,7 @@ def test_pandas_categories_and_numbered_voters():
     assert isinstance(vt.read(pa.Table.from_pandas(frame)), vt.Profile)
 
 
-def same(one, other):
+def assert_same(one, other):
     """Whether two single decisions hold the same votes, in whatever order they name things."""
     order = other.select(voters=list(map(str, one.voters)), alternatives=list(map(str, one.alternatives)))
     for x, y in zip(one.ballots, order.ballots, strict=True):
@@ -143,7 +143,7 @@ def test_round_trip(tmp_path_factory, suffix, profile, kind):
     profile = {"values": lambda: profile, "rankings": profile.as_rankings, "top": profile.as_top}[kind]()
     path = tmp_path_factory.mktemp("votes") / f"votes{suffix}"
     vt.write(profile, path)
-    same(profile, vt.read(path, ballots="top" if kind == "top" else None))
+    assert_same(profile, vt.read(path, ballots="top" if kind == "top" else None))
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -155,7 +155,7 @@ def test_round_trip_of_batches_and_multiplicities(tmp_path, suffix):
     back = vt.read(path)
     assert back.decisions == ("one", "two")
     for one, other in zip(singles, back.unstack(), strict=True):
-        same(one, other)
+        assert_same(one, other)
 
 
 def test_nobody_and_nothing_is_forgotten(tmp_path):
@@ -163,7 +163,7 @@ def test_nobody_and_nothing_is_forgotten(tmp_path):
         profile = vt.Profile(ranks=[[1, 2, 0], [0, 0, 0]], counts=[[1, 1, 0], [1, 1, 1]])
     vt.write(profile, tmp_path / "votes.csv")
     with pytest.warns(vt.InputWarning):
-        same(profile, vt.read(tmp_path / "votes.csv"))
+        assert_same(profile, vt.read(tmp_path / "votes.csv"))
 
 
 MESSAGES = {

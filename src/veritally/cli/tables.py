@@ -165,7 +165,7 @@ def _contributions(explanation: Explanation) -> Table:
         colour = "green" if parts[name] > 0 else "red"
         table.add_row(Text(str(name)), f"{parts[name]:+.4g}", share, _bar(parts[name], list(parts.values()), colour))
     if len(shown) < len(parts):
-        rest = sum(parts[name] for name in parts if name not in set(shown))
+        rest = sum(parts.values()) - sum(parts[name] for name in shown)
         table.add_row(f"{len(parts) - len(shown)} others", f"{rest:+.4g}", "", "")
     return table
 

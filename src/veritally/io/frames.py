@@ -15,7 +15,7 @@ from veritally.errors import InputError, InputWarning
 from veritally.profile import Profile
 
 COLUMNS = ("decision", "voter", "alternative", "rank", "value", "count", "multiplicity")
-_MOST_CELLS = 2**29  # four gigabytes an array
+_MOST_PADDING = 2**27  # cells that are filled up: a gigabyte an array
 
 
 def from_native(frame: Any) -> pl.DataFrame:
@@ -28,8 +28,8 @@ def from_native(frame: Any) -> pl.DataFrame:
         raise InputError(f"cannot read votes from {type(frame).__name__}; give a path or a data frame") from error
     if isinstance(table, nw.LazyFrame):
         table = table.collect()
-    if isinstance(frame, pl.DataFrame):
-        return frame
+    if isinstance(native := table.to_native(), pl.DataFrame):
+        return native
     return pl.DataFrame({name: pl.Series(name, table[name].to_list(), strict=False) for name in table.columns})
 
 
@@ -51,8 +51,9 @@ def to_profile(table: pl.DataFrame, name: str, first_row: int, ballots: str | No
     alternatives, alternative = _labels(table["alternative"], decision, place)
     batch = () if decisions is None else (len(decisions),)
     shape = (*batch, int(voter.max()) + 1, int(alternative.max()) + 1)
-    if math.prod(shape) > _MOST_CELLS:
-        raise InputError(f"{name}: {shape} decisions, voters and alternatives are too many to fill up; split the file")
+    if math.prod(shape) - table.height > _MOST_PADDING:
+        sizes = " × ".join(map(str, shape))
+        raise InputError(f"{name}: {table.height} rows would fill a table of {sizes} cells; split the file by decision")
     cells = (voter, alternative) if decision is None else (decision, voter, alternative)
     _no_cell_twice(np.ravel_multi_index(cells, shape), math.prod(shape), table, place)
 

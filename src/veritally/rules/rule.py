@@ -11,7 +11,7 @@ from veritally.errors import InputError
 Sigma: TypeAlias = float | tuple[float, ...]
 """The standard deviation of one observation, one for all alternatives or one for each."""
 
-_ROUNDINGS = 128  # how many roundings of the summands may separate scores that are equal in exact arithmetic
+_ROUNDINGS = 64  # of the sum of the absolute summands: how far rounding may drive a score
 
 
 class Encoding(NamedTuple):
@@ -26,10 +26,10 @@ class Encoding(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """Scores ``(..., alternative)``, −inf without evidence, and the difference ``(...)`` that still means a tie."""
+    """Scores ``(..., alternative)``, −inf without evidence, and how far rounding may have driven each of them."""
 
     scores: Array
-    resolution: Array
+    rounding: Array
 
 
 @dataclass(frozen=True)
@@ -83,14 +83,14 @@ class Rule:
         return self.decode(self.tally(ballots), ballots.mask)
 
     def score(self, ballots: Ballots) -> Scores:
-        """Return the scores, and how far apart rounding alone may drive equal ones."""
+        """Return the scores, and how far rounding may have driven each: closer ones cannot be told apart."""
         xp = namespace(ballots.counts)
         weights, norms = self.encode(ballots)
         tally = total(Encoding(weights, norms), ballots.multiplicity)
         size = total(Encoding(xp.abs(weights)), ballots.multiplicity)
         size = self.decode(Encoding(size.weights, tally.norms), ballots.mask)
         unit = _ROUNDINGS * xp.finfo(size.dtype).eps
-        return Scores(self.decode(tally, ballots.mask), unit * xp.max(xp.where(size > 0, size, 0), axis=-1))
+        return Scores(self.decode(tally, ballots.mask), unit * xp.where(size > 0, size, 0))
 
     def weights(self, ballots: Ballots, origin: float = 0.0) -> Array:
         """Return what each voter adds to each score, ``(..., voter, alternative)``.
