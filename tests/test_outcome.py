@@ -281,7 +281,7 @@ def test_sigma_in_its_three_forms():
         ({"rule": "pairwise", "sigma": {"A": 1, "B": 1, "C": 1, "D": 1}}, "names 'D', which is no alternative"),
         ({"rule": "top-monte-carlo", "samples": 0}, "samples must be a whole number above 0"),
         ({"choose": 4}, "cannot choose 4 of 3 alternatives"),
-        ({"choose": 0}, "cannot choose 0 alternatives"),
+        ({"choose": 0}, "choose must be a whole number above 0"),
         ({"rule": "case5"}, "did you mean case5-lower-bound or case5-zero or case5-monte-carlo"),
         ({"tie_break": "coin"}, "no tie-break 'coin'"),
     ],

@@ -126,9 +126,9 @@ NAMES = {"alternatives": ["A", "B"], "voters": ["u", "v"]}
         ),
         ({"order": [["A", "B", "A"]]}, "voter 0 lists 'A' twice"),
         ({"order": np.array([[0, 0, 1]])}, "listed twice"),
-        ({"order": np.array([[0, 2]]), "alternatives": ["A", "B"]}, "positions 0 to 1"),
+        ({"order": np.array([[0, 2]]), "alternatives": ["A", "B"]}, "positions go from 0 to 1"),
         ({"top": ["A", "C"], "alternatives": ["A", "B"]}, "alternative 'C' is unknown; known are 'A', 'B'"),
-        ({"top": [0, 5], "alternatives": ["A", "B"]}, "top holds positions 0 to 1"),
+        ({"top": [0, 5], "alternatives": ["A", "B"]}, "voter 1: alternative 5 is unknown"),
         ({"top": [[0.5, 0.5]]}, "one name or position per voter"),
     ],
 )

@@ -34,12 +34,16 @@ def namespace(*arrays: Array) -> ModuleType:
 def as_floating(x: Any) -> Array:
     """Turn ``x`` into an array of real floating dtype, float32 and float64 kept as they are.
 
-    ``None`` becomes NaN; text raises ``ValueError``.
+    ``None`` and masked entries become NaN; text, dates and complex numbers raise ``ValueError``.
     """
     if is_jax(x):
         xp = namespace(x)
         return x if xp.isdtype(x.dtype, "real floating") else xp.astype(x, xp.asarray(0.0).dtype)
+    if isinstance(x, np.ma.MaskedArray):
+        x = np.ma.filled(x.astype(np.float64), np.nan)
     x = np.asarray(x)
+    if x.dtype.kind not in "biufO":
+        raise ValueError(f"{x.dtype} is not a type of numbers")
     return x if x.dtype in (np.float32, np.float64) else x.astype(np.float64)
 
 

@@ -5,7 +5,7 @@ zero counts carry no vote.
 """
 
 import difflib
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,6 +18,10 @@ Kind: TypeAlias = Literal["values", "differences", "rankings", "top"]
 
 Where: TypeAlias = Callable[[tuple[int, ...]], str]
 """Says in words which voter (and alternative) an index means."""
+
+_TIES = (list, tuple, set, frozenset)
+_ORDER_FORMS = "order must be a list of alternatives, best first, for each voter, or an integer array of positions"
+_TOP_FORMS = "top must be one name or position per voter, or a boolean array (voter, alternative)"
 
 KINDS: tuple[Kind, ...] = ("values", "differences", "rankings", "top")
 
@@ -89,9 +93,9 @@ def ballots_of(kind: Kind, votes: Array, counts: Array, multiplicity: Array) -> 
 
 def frozen(x: Array) -> Array:
     """Return a read-only array that nobody else holds for writing; JAX arrays are so already."""
-    if is_jax(x) or not x.flags.writeable:
+    if is_jax(x):
         return x
-    x = x.copy() if x.base is not None or not x.flags.owndata else x
+    x = x if x.flags.owndata else x.copy()
     x.flags.writeable = False
     return x
 
@@ -124,7 +128,7 @@ def numbers(x: Any, what: str) -> Array:
     """Turn what a user gave as ``what`` into a floating array, or say that it is not one."""
     try:
         return as_floating(x)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{what} must be numbers in a rectangular array") from error
 
 
@@ -168,26 +172,28 @@ def preference_from_ranks(ranks: Array, where: Where) -> Array:
     return xp.where(ranks == 0, xp.nan, -ranks)
 
 
-def ranks_from_order(order: Any, alternatives: Sequence[Hashable] | None) -> tuple[Array, Sequence[Hashable] | None]:
+def ranks_from_order(
+    order: Any, alternatives: Sequence[Hashable] | None, n: int | None
+) -> tuple[Array, Sequence[Hashable] | None]:
     """Ranks from lists of alternatives, best first; a list within the list is a tie.
 
     Integer arrays hold positions of alternatives, −1 for none, and may have batch axes.
     """
-    if is_jax(order) or isinstance(order, np.ndarray):
+    if is_jax(order) or (isinstance(order, np.ndarray) and order.dtype.kind in "iu"):
+        if order.ndim < 2 or 0 in order.shape:
+            raise InputError(_ORDER_FORMS)
+        listed = _marked(order, alternatives, n)
         xp = namespace(order)
-        n = int(xp.max(order)) + 1 if alternatives is None else len(alternatives)
-        reject((order < -1) | (order >= n), f"an order holds positions 0 to {n - 1}, or −1 for none", _place)
-        listed = order[..., None] == xp.arange(n)
         reject(xp.sum(xp.astype(listed, xp.int32), axis=-2) > 1, "listed twice in one order", _place)
         place = xp.arange(1, order.shape[-1] + 1, dtype=xp.asarray(0.0).dtype)
         return xp.sum(xp.where(listed, place[:, None], 0), axis=-2), alternatives
-    ballots = [
-        [list(tier) if isinstance(tier, list | tuple | set | frozenset) else [tier] for tier in ballot]
-        for ballot in order
-    ]
-    if alternatives is None:
-        alternatives = _names_in(name for ballot in ballots for tier in ballot for name in tier)
-    position = {name: j for j, name in enumerate(alternatives)}
+    try:
+        ballots = [[list(tier) if isinstance(tier, _TIES) else [tier] for tier in ballot] for ballot in order]
+        position, alternatives = _positions(
+            (name for ballot in ballots for tier in ballot for name in tier), alternatives, n
+        )
+    except TypeError as error:
+        raise InputError(_ORDER_FORMS) from error
     ranks = np.zeros((len(ballots), len(alternatives)))
     for i, ballot in enumerate(ballots):
         for rank, tier in enumerate(ballot, start=1):
@@ -203,25 +209,55 @@ def favourites_from(
     top: Any, alternatives: Sequence[Hashable] | None, n: int | None
 ) -> tuple[Array, Sequence[Hashable] | None]:
     """Mark favourites given as names, as positions (−1 or None for no vote) or as a boolean array."""
-    array = top if is_jax(top) else np.asarray(top)
-    xp = namespace(array)
+    try:
+        array = top if is_jax(top) else np.asarray(top)
+    except ValueError as error:
+        raise InputError(_TOP_FORMS) from error
     if array.dtype == bool and array.ndim >= 2:
         return array, alternatives
-    if not xp.isdtype(array.dtype, "integral"):
-        if array.ndim != 1:
-            raise InputError("top must be one name or position per voter, or a boolean array (voter, alternative)")
-        given = array.tolist()
-        if alternatives is None:
-            alternatives = _names_in(name for name in given if name is not None)
-        position = {name: j for j, name in enumerate(alternatives)}
-        array = np.array(
-            [-1 if x is None else find(x, position, f"voter {i}: alternative") for i, x in enumerate(given)]
-        )
-        xp = np
-    if n is None:
-        n = int(xp.max(array)) + 1 if alternatives is None else len(alternatives)
-    reject((array < -1) | (array >= n), f"top holds positions 0 to {n - 1}, or −1 for no vote", _place)
-    return array[..., None] == xp.arange(n), alternatives
+    if is_jax(array) or (array.ndim > 1 and array.dtype.kind in "iu"):
+        return _marked(array, alternatives, n), alternatives
+    if array.ndim != 1:
+        raise InputError(_TOP_FORMS)
+    given = [None if _is_missing(name) else name for name in array.tolist()]
+    position, alternatives = _positions(given, alternatives, n)
+    places = [-1 if name is None else find(name, position, f"voter {i}: alternative") for i, name in enumerate(given)]
+    return np.array(places)[:, None] == np.arange(len(alternatives)), alternatives
+
+
+def _positions(
+    given: Iterable[Any], alternatives: Sequence[Any] | None, n: int | None
+) -> tuple[dict[Any, int], Sequence[Any]]:
+    """Where each name stands. Integers are positions, unless the alternatives have integers for names.
+
+    Where the alternatives have no names, these are positions if their number ``n`` is known and all that is given are
+    integers, else what appears.
+    """
+    if alternatives is None:
+        appearing = list(dict.fromkeys(name for name in given if name is not None))
+        if _are_integers(appearing):
+            alternatives = range(n) if n is not None else sorted(map(int, appearing))
+        else:
+            alternatives = appearing
+    position = {name: j for j, name in enumerate(alternatives)}
+    return position if _are_integers(alternatives) else position | {j: j for j in range(len(position))}, alternatives
+
+
+def _marked(places: Array, alternatives: Sequence[Any] | None, n: int | None) -> Array:
+    """Mark the places of an integer array among the alternatives, on a new last axis; −1 marks none."""
+    xp = namespace(places)
+    n = n or (int(xp.max(places)) + 1 if alternatives is None else len(alternatives))
+    reject((places < -1) | (places >= n), f"positions go from 0 to {n - 1}, or −1 for none", _place)
+    return places[..., None] == xp.arange(n)
+
+
+def _are_integers(names: Sequence[Any]) -> bool:
+    return bool(names) and all(isinstance(name, int) or (isinstance(name, float) and name % 1 == 0) for name in names)
+
+
+def _is_missing(name: Any) -> bool:
+    """Whether it stands for no name: None, NaN, pandas' NA, or −1."""
+    return name is None or (isinstance(name, float) and name != name) or type(name).__name__ == "NAType" or name == -1
 
 
 def find(name: Hashable, position: Mapping[Any, int], what: str) -> int:
@@ -231,14 +267,8 @@ def find(name: Hashable, position: Mapping[Any, int], what: str) -> int:
     except KeyError:
         known = {str(known): known for known in position}
         near = difflib.get_close_matches(str(name), known, n=1)
-        hint = f"did you mean {known[near[0]]!r}?" if near else f"known are {', '.join(map(repr, known.values()))}"
+        hint = f"did you mean {known[near[0]]!r}?" if near else f"known are {', '.join(map(repr, [*position][:20]))}"
         raise InputError(f"{what} {name!r} is unknown; {hint}") from None
-
-
-def _names_in(names: Any) -> list[Hashable]:
-    """Alternatives in order of appearance; positions if all of them are integers."""
-    seen = list(dict.fromkeys(names))
-    return list(range(max(seen) + 1)) if seen and all(isinstance(name, int) for name in seen) else seen
 
 
 def _place(index: tuple[int, ...]) -> str:

@@ -25,6 +25,8 @@ def concat(profiles: Sequence[Profile]) -> Profile:
         )
     if len({profile.batch for profile in profiles}) > 1:
         raise InputError("concat takes profiles with the same batch axes")
+    if len({profile.decisions for profile in profiles}) > 1:
+        raise InputError("concat takes profiles about the same decisions, in the same order")
     alternatives = list(dict.fromkeys(name for profile in profiles for name in profile.alternatives))
     if first.kind == "differences" and any(list(profile.alternatives) != alternatives for profile in profiles):
         raise InputError("differences can only be put together for the same two alternatives in the same order")

@@ -14,6 +14,8 @@ from veritally.profile import Profile
 from veritally.registry import coarsened, rule_for
 from veritally.rules.rule import Encoding
 
+_LARGEST = 1e150  # of a score, in absolute value
+
 
 def decide(
     profile: Profile,
@@ -54,13 +56,18 @@ def decide(
         raise InputError(f"decide takes a Profile, not {type(profile).__name__}; vt.read makes one of files and frames")
     info = rule_for(profile, rule)
     profile = coarsened(profile, info.votes)
+    if not isinstance(choose, int) or choose < 1:
+        raise InputError(f"choose must be a whole number above 0, not {choose!r}")
+    if not isinstance(seed, int) or seed < 0:
+        raise InputError(f"seed must be a whole number, 0 or more, not {seed!r}")
     if tie_break not in ("error", "first", "random"):
         raise InputError(f"there is no tie-break {tie_break!r}; choose error, first or random")
     info.require(parameters)
     if info.stochastic:
         parameters["seed"] = seed
     method = info.make(**_checked(parameters, profile))
-    scores, rounding = method.score(profile.ballots)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what comes of it is refused below
+        scores, rounding = method.score(profile.ballots)
     _require_evidence(scores, profile, choose)
     outcome = Outcome(
         rule=info.name,
@@ -73,7 +80,7 @@ def decide(
         seed=(seed,),
         details=method.details(profile.ballots),
     )
-    for message in outcome.warnings[len(profile.warnings) :]:
+    for message in outcome.remarks:
         warnings.warn(message, InputWarning, stacklevel=2)
     return outcome
 
@@ -101,9 +108,10 @@ def evaluate(profile: Profile, rules: Iterable[str], **parameters: Any) -> dict[
 
 def _require_evidence(scores: Array, profile: Profile, choose: int) -> None:
     """Refuse a decision in which fewer alternatives have a score than are to be chosen."""
-    if choose < 1:
-        raise InputError(f"cannot choose {choose} alternatives; choose at least one")
-    numbers = np.sum(np.asarray(scores) > -np.inf, axis=-1)
+    given = np.asarray(scores, dtype=float)
+    if not (np.isneginf(given) | (np.abs(given) < _LARGEST)).all():
+        raise InputError("the votes, counts or sigma are too large or too small to compute with; rescale them")
+    numbers = np.sum(given > -np.inf, axis=-1)
     short = np.argwhere(numbers < choose)
     if len(short):
         place = tuple(map(int, short[0]))
@@ -120,22 +128,28 @@ def _checked(parameters: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
         checked["sigma"] = _sigma(checked["sigma"], profile)
     if "points" in checked:
         checked["points"] = _numbers(checked["points"], profile.shape[-1], "points")
-    if "samples" in checked and not (isinstance(checked["samples"], int) and checked["samples"] > 0):
-        raise InputError(f"samples must be a whole number above 0, not {checked['samples']!r}")
+    if "samples" in checked:
+        samples = checked["samples"]
+        if not isinstance(samples, int | np.integer) or isinstance(samples, bool) or samples < 1:
+            raise InputError(f"samples must be a whole number above 0, not {samples!r}")
+        checked["samples"] = int(samples)
     return checked
 
 
 def _sigma(sigma: Any, profile: Profile) -> float | tuple[float, ...]:
     if isinstance(sigma, Mapping):
         sigma = _by_name(sigma, profile)
-    numbers = _numbers(sigma, profile.shape[-1], "sigma") if not isinstance(sigma, int | float) else (float(sigma),)
-    if not all(math.isfinite(number) and number > 0 for number in numbers):
+    single = np.ndim(sigma) == 0 and not isinstance(sigma, str)
+    numbers = _numbers([sigma] if single else sigma, 1 if single else profile.shape[-1], "sigma")
+    if not all(1e-100 < number < 1e100 for number in numbers):
         raise InputError(f"sigma must be a finite number above 0, not {sigma!r}")
-    return numbers if len(numbers) > 1 else numbers[0]
+    return numbers[0] if single else numbers
 
 
 def _by_name(sigma: Mapping[Hashable, Any], profile: Profile) -> list[Any]:
     names = profile.alternatives
+    if profile.batch and profile._alternatives.each:
+        raise InputError("sigma by name needs decisions with the same alternatives; give one number for all")
     missing = [name for name in names if name not in sigma]
     unknown = [name for name in sigma if name not in names]
     if missing or unknown:
@@ -149,6 +163,8 @@ def _numbers(given: Any, n: int, what: str) -> tuple[float, ...]:
         numbers = tuple(float(number) for number in given)
     except (TypeError, ValueError) as error:
         raise InputError(f"{what} must be numbers, one for each alternative") from error
+    if not all(map(math.isfinite, numbers)) and what == "points":
+        raise InputError("points must be finite numbers")
     if len(numbers) != n:
         raise InputError(f"{what} has {len(numbers)} numbers for {n} alternatives")
     return numbers

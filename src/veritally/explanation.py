@@ -21,9 +21,9 @@ class Explanation:
 
     outcome: "Outcome"
 
-    @cached_property
+    @property
     def _order(self) -> list[Any]:
-        return [name for tier in self.outcome.ranking for name in tier]
+        return list(self.outcome.ordered)
 
     @property
     def winner(self) -> Any:
@@ -77,17 +77,20 @@ class Explanation:
         A ballot that stands for several voters is removed whole.
         """
         profile = self.outcome.profile
-        without = self._chosen(self.outcome.method.leave_one_out(profile.ballots), self.outcome.rounding)
+        without = self._chosen(*self.outcome.method.leave_one_out(profile.ballots))
         changing = np.any(without != self._actual, axis=-1)
         changing &= np.asarray(profile.multiplicity) > 0
         return {profile.voters[i]: self._named(without[i]) for i in np.flatnonzero(changing)}
 
     @cached_property
     def equal_counts(self) -> list[Any]:
-        """Those who would be chosen if every voter had seen everything they saw equally often."""
+        """Those who would be chosen if every voter had seen everything they saw equally often, the mean count."""
         ballots = self.outcome.profile.ballots
-        once = namespace(ballots.counts).astype(ballots.counts > 0, ballots.counts.dtype)
-        return self._named(self._chosen(*self.outcome.method.score(ballots._replace(counts=once))))
+        xp = namespace(ballots.counts)
+        seen = ballots.counts > 0
+        mean = xp.sum(ballots.counts) / xp.sum(xp.astype(seen, ballots.counts.dtype))
+        alike = ballots._replace(counts=xp.where(seen, mean, 0))
+        return self._named(self._chosen(*self.outcome.method.score(alike)))
 
     @property
     def counts_mattered(self) -> bool:

@@ -34,12 +34,16 @@ class Labels:
         """Check names as a user gave them for an axis of ``size`` under the batch axes ``batch``."""
         if given is None:
             return cls(size)
-        given = tuple(given.tolist() if hasattr(given, "tolist") else given)
-        if not (given and isinstance(given[0], list | tuple)):
-            return cls(size, _unique(given, size, what))
+        try:
+            given = tuple(given.tolist() if hasattr(given, "tolist") else given)
+            if not (given and isinstance(given[0], list | tuple)):
+                return cls(size, _unique(given, size, what))
+            each = tuple(_unique(names, size, what, padded=True) for names in given)
+        except TypeError as error:
+            raise InputError(f"{what} names must be a list of names, or a list of lists for a batch") from error
         if batch != (len(given),):
             raise InputError(f"{what} names for {len(given)} decisions do not fit a batch of shape {batch}")
-        return cls(size, tuple(_unique(names, size, what, padded=True) for names in given), each=True)
+        return cls(size, each, each=True)
 
     def at(self, decision: int | None = None) -> tuple[Any, ...]:
         """Return the names of one decision."""

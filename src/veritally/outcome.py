@@ -33,8 +33,8 @@ class Method(Protocol):
     def weights(self, ballots: Ballots, origin: float = 0.0) -> Array:
         """Return what each voter adds to each score, measured from an origin where scores are means."""
 
-    def leave_one_out(self, ballots: Ballots) -> Array:
-        """Return the scores without each voter in turn."""
+    def leave_one_out(self, ballots: Ballots) -> tuple[Array, Array]:
+        """Return the same without each voter in turn."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,6 +82,14 @@ class Outcome:
             seed=(*self.seed, d),
             details={name: value[d] for name, value in self.details.items()},
         )
+
+    def _singles(self) -> "list[tuple[Any, Outcome]]":
+        """Return all decisions with their names; below several batch axes, with names like ``0/2``."""
+        if not self.profile.batch:
+            return [(None, self)]
+        named = zip(self.profile.decision_names, self.unstack(), strict=True)
+        deep = len(self.profile.batch) > 1
+        return [(f"{name}/{inner}" if deep else name, one) for name, part in named for inner, one in part._singles()]
 
     def _each(self, ask: Callable[["Outcome"], T]) -> Any:
         """Ask one decision, or each decision of the batch."""
@@ -146,37 +154,52 @@ class Outcome:
         """The best ``choose`` alternatives, best first, after the tie-break."""
         return self._each(lambda one: one._first(one.choose))
 
+    @cached_property
+    def ordered(self) -> Any:
+        """All alternatives, best first, ties in the order of the tie-break (of the alternatives if there is none)."""
+        return self._each(lambda one: one._names(one._drawn()))
+
     def _names(self, positions: list[int]) -> list[Any]:
-        return [self.alternatives[j] for j in positions]
+        names = self.alternatives
+        return [names[j] for j in positions]
+
+    def _drawn(self) -> list[int]:
+        """Positions, best first, each tier in the order of the tie-break."""
+        if self.tie_break != "random":
+            return [j for tier in self._tiers for j in tier]
+        rng = np.random.default_rng(self.seed)
+        return [tier[int(p)] for tier in self._tiers for p in rng.permutation(len(tier))]
 
     def _first(self, k: int) -> list[Any]:
-        """Return the best k, breaking a tie across the border."""
-        rng = np.random.default_rng(self.seed)
-        best: list[int] = []
-        for tier in self._tiers:
-            if len(best) + len(tier) > k > len(best):
-                if self.tie_break == "error":
-                    place = "first place" if k == 1 else f"the last of {k} places"
-                    names = " and ".join(map(str, self._names(tier)))
-                    raise TieError(f"{names} tie for {place}; choose a tie-break, first or random")
-                if self.tie_break == "random":
-                    tier = [tier[int(p)] for p in rng.permutation(len(tier))]
-            best += tier
-        return self._names(best[:k])
+        """Return the best k, if no unbroken tie stands across the border."""
+        if self.tie_break == "error":
+            ends = np.cumsum([len(tier) for tier in self._tiers])
+            across = int(np.searchsorted(ends, k))
+            if ends[across] > k:
+                place = "first place" if k == 1 else f"the last of {k} places"
+                names = " and ".join(map(str, self._names(self._tiers[across])))
+                raise TieError(f"{names} tie for {place}; choose a tie-break, first or random")
+        return list(self.ordered[:k])
 
     # Reasons
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What deserves a look: ignored voters, alternatives left out, maxima at infinity."""
+        return self.profile.warnings + self.remarks
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The warnings that come from the rule, not from the votes alone."""
         if self.profile.batch:
-            return tuple(f"decision {name!r}: {message}" for name, one in self._odd() for message in one.warnings)
-        out = [str(name) for j, name in enumerate(self.profile.alternatives) if j not in self._kept]
-        messages = [*self.profile.warnings]
-        if out:
-            messages.append(f"no evidence about {', '.join(out)}: left out")
+            return tuple(f"decision {name!r}: {message}" for name, one in self._odd() for message in one.remarks)
+        messages = []
         seen = np.sum(np.asarray(self.profile.counts) > 0, axis=0)
-        lone = [str(name) for name in self.winners if seen[self.profile.alternatives.index(name)] == 1]
+        names = self.profile.alternatives
+        kept = set(self._kept)
+        if out := [str(name) for j, name in enumerate(names) if j not in kept]:
+            messages.append(f"no evidence about {', '.join(out)}: left out")
+        lone = [str(names[self._kept[j]]) for j in self._tiers[0] if seen[self._kept[j]] == 1]
         if lone and len(self.profile) > 2:
             messages.append(f"only one voter saw {', '.join(lone)}, which comes out best")
         if any(np.isinf(value) for value in self.details.values()):
@@ -184,13 +207,12 @@ class Outcome:
         return tuple(messages)
 
     def _odd(self) -> "list[tuple[Any, Outcome]]":
-        """Return the decisions of a batch that may have warnings, found without taking all of them apart."""
-        scores, seen = np.asarray(self.raw_scores), np.asarray(self.profile.counts) > 0
-        best = among_best(scores, np.asarray(self.rounding))
-        odd = (best & (seen.sum(axis=-2) == 1)).any(axis=-1)
-        odd |= (scores == -np.inf).any(axis=-1) | ~seen.any(axis=-1).all(axis=-1)
+        """Return the decisions of a batch that may have remarks, found without taking all of them apart."""
+        scores, seen = np.asarray(self.raw_scores), np.sum(np.asarray(self.profile.counts) > 0, axis=-2)
+        odd = (scores == -np.inf).any(axis=-1)
+        odd |= (among_best(scores, np.asarray(self.rounding)) & (seen == 1)).any(axis=-1)
         for value in self.details.values():
-            odd = odd | np.isinf(np.asarray(value))
+            odd |= np.isinf(np.asarray(value))
         wanted = np.flatnonzero(odd.reshape(self.profile.batch[0], -1).any(axis=1))
         return [(self.profile.decision_names[d], self._decision(int(d), self.profile.decision(int(d)))) for d in wanted]
 
@@ -227,15 +249,12 @@ class Outcome:
 
         Infinite numbers are the strings ``"inf"`` and ``"-inf"``; ``winner`` is null where a tie is not broken.
         """
-
-        def line(one: "Outcome", head: dict[str, Any]) -> str:
+        lines = []
+        for name, one in self._singles():
+            head = {} if name is None else {"decision": name}
             tail = {"explanation": one.explain().to_dict()} if explain else {}
-            return json.dumps(head | one.to_dict() | tail, ensure_ascii=False)
-
-        if not self.profile.batch:
-            return line(self, {})
-        named = zip(self.profile.decision_names, self.unstack(), strict=True)
-        return "\n".join(line(one, {"decision": name}) for name, one in named)
+            lines.append(json.dumps(head | one.to_dict() | tail, ensure_ascii=False))
+        return "\n".join(lines)
 
     def to_frame(self, backend: str = "polars") -> Any:
         """Return a tidy frame: (decision,) alternative, score, rank, winner; ties share the better rank.
@@ -244,17 +263,15 @@ class Outcome:
         """
         import narwhals as nw
 
-        batch = bool(self.profile.batch)
-        names = self.profile.decision_names if batch else (None,)
         rows = []
-        for decision, one in zip(names, self.unstack() if batch else [self], strict=True):
+        for decision, one in self._singles():
             rank = 1
             for tier in one._tiers:
                 rows += [(decision, one.alternatives[j], float(one.scores[j]), rank, rank == 1) for j in tier]
                 rank += len(tier)
         header = ("decision", "alternative", "score", "rank", "winner")
         columns = dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
-        if not batch:
+        if not self.profile.batch:
             del columns["decision"]
         return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
 

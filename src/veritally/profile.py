@@ -99,11 +99,12 @@ class Profile:
         if sum(votes is not None for votes in (ranks, order, values, differences, top)) != 1:
             raise InputError("give the votes as exactly one of ranks=, order=, values=, differences= or top=")
         counts = None if counts is None else numbers(counts, "counts")
+        width = counts.shape[-1] if counts is not None and counts.ndim > 1 and counts.shape[-1] > 1 else None
         if order is not None:
-            ranks, alternatives = ranks_from_order(order, alternatives)
+            ranks, alternatives = ranks_from_order(order, alternatives, width)
         if top is not None:
             kind: Kind = "top"
-            votes, alternatives = favourites_from(top, alternatives, None if counts is None else counts.shape[-1])
+            votes, alternatives = favourites_from(top, alternatives, width)
         elif ranks is not None:
             kind, votes = "rankings", numbers(ranks, "ranks")
         elif values is not None:
@@ -111,7 +112,7 @@ class Profile:
         else:
             kind, votes = "differences", numbers(differences, "differences")
         shape = (*votes.shape, 2) if kind == "differences" else tuple(votes.shape)
-        if len(shape) < 2 or shape[-2] < 1:
+        if len(shape) < 2 or 0 in shape[:-1]:
             raise InputError(
                 f"votes need a voter and an alternative axis and at least one voter, not the shape {shape}"
             )
@@ -138,6 +139,7 @@ class Profile:
         """Check what came in, resolve blanks, and make the arrays that everything else trusts."""
         where = partial(self._place, len(shape) - 2)
         xp = namespace(votes, counts)
+        votes = xp.asarray(votes)
         dtype = votes.dtype if xp.isdtype(votes.dtype, "real floating") else xp.asarray(0.0).dtype
         exists = self._existing(shape)
         if counts is None:
@@ -146,7 +148,7 @@ class Profile:
         if tuple(counts.shape) not in (shape, (*shape[:-1], 1)):
             raise InputError(f"counts have the shape {tuple(counts.shape)}; these votes need {shape}")
         check_counts(counts, where)
-        counts = xp.broadcast_to(counts, shape)
+        counts = xp.where(xp.asarray(exists), counts, 0)
         multiplicity = 1 if multiplicity is None else numbers(multiplicity, "multiplicity")
         multiplicity = xp.asarray(multiplicity, dtype=dtype)
         if tuple(multiplicity.shape) not in ((), shape[:-1]):

@@ -265,6 +265,8 @@ def rule_info(name: str) -> RuleInfo:
     >>> rule_info("case4").name
     'pairwise'
     """
+    if not isinstance(name, str):
+        raise InputError(f"a rule is given by its name, not {name!r}; see vt.rules()")
     if name in _BY_NAME:
         return _BY_NAME[name]
     near = [known for known in _BY_NAME if name and known.startswith(name)] or difflib.get_close_matches(name, _BY_NAME)

@@ -60,7 +60,7 @@ class Pairwise:
         return Encoding(*by_alternative(kernel, ballots.variances(self.sigma), ballots.votes))
 
 
-def maximum_likelihood_difference(ballots: Ballots, sigma: Sigma = 1.0, steps: int = 100) -> Array:
+def maximum_likelihood_difference(ballots: Ballots, sigma: Sigma = 1.0, steps: int = 500) -> Array:
     """Return the Δ = μ_2 − μ_1 under which the rankings of two alternatives are most probable.
 
     Voter i puts alternative 2 first with probability Φ(Δ/s_i), s_i² = σ_1²/c_i1 + σ_2²/c_i2. The log-likelihood
@@ -96,12 +96,12 @@ def maximum_likelihood_difference(ballots: Ballots, sigma: Sigma = 1.0, steps: i
     def move(state: tuple[Array, ...]) -> tuple[Array, ...]:
         delta, low, high, _, turn = state
         z = slope * delta[..., None]
-        mills = xp.exp(-(z**2) / 2 - log_ndtr(z)) / math.sqrt(2 * math.pi)
+        mills, excess = _mills(z)
         gradient = xp.sum(times * slope * mills, axis=-1)
-        curvature = xp.sum(times * slope**2 * mills * (z + mills), axis=-1)
+        curvature = xp.sum(times * slope**2 * mills * excess, axis=-1)
         low, high = xp.where(gradient > 0, delta, low), xp.where(gradient < 0, delta, high)
         newton = delta + gradient / xp.where(curvature > 0, curvature, one)
-        inside = (newton > low) & (newton < high)
+        inside = (curvature > 0) & (newton > low) & (newton < high)
         new = xp.where(gradient == 0, delta, xp.where(inside, newton, (low + high) / 2))
         return new, low, high, xp.abs(new - delta), turn + 1
 
@@ -114,6 +114,17 @@ def maximum_likelihood_difference(ballots: Ballots, sigma: Sigma = 1.0, steps: i
     delta = while_loop(unsettled, move, start)[0]
     endless = xp.where(up > 0, xp.inf, xp.where(down > 0, -xp.inf, 0))
     return xp.where(finite, delta, endless)
+
+
+def _mills(z: Array) -> tuple[Array, Array]:
+    """Return λ = φ(z)/Φ(z) and z + λ, by their asymptotic series where subtracting would leave no digits."""
+    xp = namespace(z)
+    x = xp.where(z < -30, -z, 30)
+    y = 1 / x**2
+    excess = (1 - y * (2 - y * (10 - y * 74))) / x
+    near = xp.where(z < -30, 0, z)
+    mills = xp.exp(-(near**2) / 2 - log_ndtr(near)) / math.sqrt(2 * math.pi)
+    return xp.where(z < -30, x + excess, mills), xp.where(z < -30, excess, near + mills)
 
 
 def _squares(slope: Array, times: Array, sign: int) -> Array:

@@ -1,5 +1,6 @@
 """Rule: encode each voter, sum, decode."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
@@ -11,7 +12,7 @@ from veritally.errors import InputError
 Sigma: TypeAlias = float | tuple[float, ...]
 """The standard deviation of one observation, one for all alternatives or one for each."""
 
-_ROUNDINGS = 64  # of the sum of the absolute summands: how far rounding may drive a score
+_ROUNDINGS = 64  # of the sum of the absolute summands, besides the square root of their number
 
 
 class Encoding(NamedTuple):
@@ -30,6 +31,11 @@ class Scores(NamedTuple):
 
     scores: Array
     rounding: Array
+
+
+def no_details(ballots: Ballots) -> Mapping[str, Array]:
+    """Return nothing: most rules have no results but their scores."""
+    return {}
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,7 @@ class Rule:
     votes: Kind
     alternatives: int | None = None
     normalized: bool = False
-    details: Callable[[Ballots], Mapping[str, Array]] = lambda _: {}
+    details: Callable[[Ballots], Mapping[str, Array]] = no_details
 
     def encode(self, ballots: Ballots) -> Encoding:
         """Return what each voter adds; refuse ballots of another kind, which would give numbers without meaning."""
@@ -84,13 +90,21 @@ class Rule:
 
     def score(self, ballots: Ballots) -> Scores:
         """Return the scores, and how far rounding may have driven each: closer ones cannot be told apart."""
+        return self._scored(ballots, lambda x: namespace(x).sum(x, axis=-2), ballots.mask)
+
+    def leave_one_out(self, ballots: Ballots) -> Scores:
+        """Return the same without each voter in turn, ``(..., voter, alternative)``: the tally of all the others."""
         xp = namespace(ballots.counts)
-        weights, norms = self.encode(ballots)
-        tally = total(Encoding(weights, norms), ballots.multiplicity)
-        size = total(Encoding(xp.abs(weights)), ballots.multiplicity)
-        size = self.decode(Encoding(size.weights, tally.norms), ballots.mask)
-        unit = _ROUNDINGS * xp.finfo(size.dtype).eps
-        return Scores(self.decode(tally, ballots.mask), unit * xp.where(size > 0, size, 0))
+        saw = xp.astype((ballots.counts > 0) & (ballots.multiplicity > 0)[..., None], ballots.counts.dtype)
+        return self._scored(ballots, _others, _others(saw) > 0)
+
+    def _scored(self, ballots: Ballots, add: Callable[[Array], Array], mask: Array) -> Scores:
+        xp = namespace(ballots.counts)
+        weights, norms = (None if x is None else x * ballots.multiplicity[..., None] for x in self.encode(ballots))
+        norms = None if norms is None else add(norms)
+        size = self.decode(Encoding(add(xp.abs(weights)), norms), mask)
+        unit = xp.finfo(size.dtype).eps * (_ROUNDINGS + math.sqrt(ballots.counts.shape[-2]))
+        return Scores(self.decode(Encoding(add(weights), norms), mask), unit * xp.where(size > 0, size, 0))
 
     def weights(self, ballots: Ballots, origin: float = 0.0) -> Array:
         """Return what each voter adds to each score, ``(..., voter, alternative)``.
@@ -105,14 +119,6 @@ class Rule:
             return weights * times
         whole = xp.sum(norms * times, axis=-2, keepdims=True)
         return (weights - origin * norms) * times / xp.where(whole > 0, whole, 1)
-
-    def leave_one_out(self, ballots: Ballots) -> Array:
-        """Return the scores without each voter in turn, ``(..., voter, alternative)``: the tally of all the others."""
-        encoding = self.encode(ballots)
-        rest = (None if x is None else _others(x * ballots.multiplicity[..., None]) for x in encoding)
-        xp = namespace(ballots.counts)
-        saw = xp.astype((ballots.counts > 0) & (ballots.multiplicity > 0)[..., None], ballots.counts.dtype)
-        return self.decode(Encoding(*rest), _others(saw) > 0)
 
 
 def total(encoding: Encoding, multiplicity: Array) -> Encoding:
