@@ -1,6 +1,7 @@
 """Outcome, explanation and decide: order, ties, reasons and output."""
 
 import json
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -62,6 +63,47 @@ def test_tiers_compare_with_the_best_of_a_tier():
 def test_one_large_score_does_not_make_others_tie():
     profile = vt.Profile(values=[[1e12, 1.0, 1.01]])
     assert vt.decide(profile, "mean").ranking == [[0], [2], [1]]
+
+
+@pytest.mark.parametrize(("dtype", "part"), [(np.float64, 1e-12), (np.float32, 1e-4)])
+def test_what_differs_beyond_rounding_is_no_tie(dtype, part):
+    assert vt.decide(vt.Profile(values=dtype([[1, 1 + part]])), "mean").winners == [1]
+    assert vt.decide(vt.Profile(values=dtype([[1, 1 + np.finfo(dtype).eps]])), "mean").winners == [0, 1]
+
+
+def test_many_roundings_do_not_break_a_tie():
+    m = 200_000
+    ranks = np.float32([[1, 2], [2, 1]] * m)
+    counts = np.float32(np.repeat(np.random.default_rng(0).uniform(1, 50, (m, 2)), 2, axis=0))
+    counts[1::2] = counts[1::2, ::-1]
+    assert vt.decide(vt.Profile(ranks=ranks, counts=counts), "borda+harmonic").winners == [0, 1]
+
+
+def test_a_voter_left_out_takes_their_rounding_along():
+    profile = vt.Profile(top=[*"ABCA"], counts=[[1, 1, 1], [1, 1, 1], [1, 1, 1e30], [1, 1, 1]], voters=[*"uvwx"])
+    with np.errstate(all="ignore"):
+        assert vt.decide(profile, "top-zero").explain().pivotal["w"] == ["A"]
+
+
+def test_equal_counts_are_the_mean_count():
+    profile = vt.Profile(ranks=[[1, 2], [1, 2], [2, 1]], counts=[[9, 9]] * 3)
+    assert not vt.decide(profile, "borda+arithmetic-log").explain().counts_mattered
+
+
+def test_numbers_that_cannot_be_computed_with_are_refused():
+    for arguments in ({"values": [[1e300, 1.0]], "counts": [[1e300, 1]]}, {"values": [[1.7e308, 0]] * 2}):
+        with pytest.raises(vt.InputError, match="too large or too small to compute with"):
+            vt.decide(vt.Profile(**arguments), "mean")
+
+
+def test_the_tie_break_is_the_same_everywhere_and_differs_between_decisions():
+    tie = vt.Profile(ranks=[[1, 1, 1]], alternatives=[*"ABC"])
+    for seed in range(6):
+        outcome = vt.decide(tie, tie_break="random", seed=seed, choose=2)
+        assert outcome.winner == outcome.chosen[0] == outcome.ordered[0]
+        assert outcome.explain().runner_up == outcome.ordered[2]
+    batch = vt.decide(vt.stack([tie] * 30), tie_break="random")
+    assert set(batch.winner) == {"A", "B", "C"}
 
 
 def test_choosing_the_best_k():
@@ -229,12 +271,29 @@ def test_deeper_batches_nest():
     assert outcome.winners[1][2] == vt.decide(profile.unstack()[1].unstack()[2], "borda").winners
 
 
+def test_deeper_batches_come_out_in_full():
+    outcome = vt.decide(random_profile(0, batch=(2, 2)), "borda")
+    assert [json.loads(line)["decision"] for line in outcome.to_json().splitlines()] == ["0/0", "0/1", "1/0", "1/1"]
+    assert len(outcome.to_frame()) == 20
+
+
+def test_outcomes_can_be_pickled():
+    outcome = vt.decide(PANEL, "pairwise")
+    assert pickle.loads(pickle.dumps(outcome)).ranking == outcome.ranking
+
+
 def test_batch_warnings_name_the_decision():
     unseen = vt.Profile(ranks=[[1, 2, 0]], counts=[[1, 1, 0]], alternatives=[*"ABC"])
     batch = vt.stack([PANEL, unseen], decisions=["one", "two"])
     with pytest.warns(vt.InputWarning, match="decision 'two': no evidence about C"):
         outcome = vt.decide(batch, "borda")
     assert outcome.warnings == ("decision 'two': no evidence about C: left out",)
+    with pytest.warns(vt.InputWarning, match="no usable vote"):
+        silent = vt.Profile(ranks=[[1, 2], [0, 0]])
+    with pytest.warns(vt.InputWarning, match="no evidence about C") as caught:
+        outcome = vt.decide(vt.stack([silent, unseen]), "borda")
+    assert len(caught) == 1
+    assert [message.split(": ")[-1] for message in outcome.warnings] == ["no usable vote, ignored", "left out"]
 
 
 def test_stochastic_rules_follow_the_seed():
@@ -255,6 +314,10 @@ def test_defaults_suit_the_votes():
 def test_sigma_in_its_three_forms():
     by_name = vt.decide(PANEL, "pairwise", sigma={"B": 2.0, "A": 1.0, "C": 3.0}).scores
     np.testing.assert_array_equal(by_name, vt.decide(PANEL, "pairwise", sigma=[1, 2, 3]).scores)
+    for two in (np.float32(2), np.int64(2), np.array(2.0)):
+        np.testing.assert_array_equal(
+            vt.decide(PANEL, "pairwise", sigma=two).scores, vt.decide(PANEL, "pairwise", sigma=2).scores
+        )
     np.testing.assert_allclose(vt.decide(PANEL, "pairwise", sigma=2).scores * 2, vt.decide(PANEL, "pairwise").scores)
 
 
@@ -280,6 +343,11 @@ def test_sigma_in_its_three_forms():
         ({"rule": "pairwise", "sigma": {"A": 1, "B": 1}}, "it has none for 'C'"),
         ({"rule": "pairwise", "sigma": {"A": 1, "B": 1, "C": 1, "D": 1}}, "names 'D', which is no alternative"),
         ({"rule": "top-monte-carlo", "samples": 0}, "samples must be a whole number above 0"),
+        ({"rule": "top-monte-carlo", "samples": True}, "samples must be a whole number above 0"),
+        ({"rule": "positional", "points": [1, np.nan, 0]}, "points must be finite"),
+        ({"rule": 5}, "a rule is given by its name"),
+        ({"choose": 1.5}, "choose must be a whole number"),
+        ({"seed": -1}, "seed must be a whole number"),
         ({"choose": 4}, "cannot choose 4 of 3 alternatives"),
         ({"choose": 0}, "choose must be a whole number above 0"),
         ({"rule": "case5"}, "did you mean case5-lower-bound or case5-zero or case5-monte-carlo"),

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 
@@ -43,6 +44,34 @@ def test_top_in_all_its_forms(top):
     names = ["x", "y"]
     profile = vt.Profile(top=top, alternatives=names)
     np.testing.assert_array_equal(profile.top, [[1, 0], [0, 1], [1, 0]])
+
+
+def test_integers_are_positions_unless_the_alternatives_are_named_so():
+    for votes in ({"top": [0, 0, 1]}, {"order": [[0, 1], [0, 1], [1, 0]]}):
+        assert vt.decide(vt.Profile(**votes, alternatives=["x", "y"])).winner == "x"
+        assert vt.decide(vt.Profile(**votes, alternatives=[1, 0])).winner == 0
+    assert vt.Profile(order=[[101, 102], [102, 101]]).alternatives == (101, 102)
+    assert vt.Profile(top=[0, 1], counts=[[1, 1, 1], [1, 1, 1]]).shape == (2, 3)
+    assert vt.Profile(top=["A", "B"], counts=[[1], [2]]).counts.tolist() == [[1, 1], [2, 2]]
+
+
+@pytest.mark.parametrize("top", [pd.Series(["A", None, "B"]), ["A", np.nan, "B"], pd.array(["A", None, "B"])])
+def test_missing_favourites_of_all_kinds(top):
+    with pytest.warns(vt.InputWarning, match="voter 1: no usable vote"):
+        assert vt.Profile(top=top).alternatives == ("A", "B")
+
+
+def test_masked_entries_are_blank():
+    values = np.ma.array([[1.0, 999.0], [2.0, 1.0]], mask=[[False, True], [False, False]])
+    np.testing.assert_array_equal(vt.Profile(values=values).values, [[1, np.nan], [2, 1]])
+
+
+def test_counts_in_the_padding_change_nothing():
+    ranks = [[[1, 2, 3]], [[1, 2, 0]]]
+    batch = vt.Profile(ranks=ranks, counts=np.ones((2, 1, 3)), alternatives=[[*"ABC"], [*"XY"]])
+    np.testing.assert_array_equal(
+        vt.decide(batch, "pairwise").scores[1, :2], vt.decide(batch.unstack()[1], "pairwise").scores
+    )
 
 
 def test_no_favourite_is_no_vote():
@@ -118,6 +147,16 @@ NAMES = {"alternatives": ["A", "B"], "voters": ["u", "v"]}
         ({"ranks": [[1, 2]], "alternatives": ["A", "A"]}, "the alternative name 'A' stands twice"),
         ({"ranks": [[1, 2], [1, 2]], "voters": ["u", "u"]}, "the voter name 'u' stands twice"),
         ({"ranks": [[1, 2]], "decisions": ["d"]}, "decision names need one batch axis"),
+        ({"ranks": [[1, 2]], "alternatives": 5}, "alternative names must be a list of names"),
+        ({"ranks": [[1, 2]], "voters": [{}]}, "voter names must be a list of names"),
+        ({"ranks": [[1, 2]], "counts": [[1, 10**400]]}, "counts must be numbers"),
+        ({"ranks": np.array([["2020-01-01", "2021-01-01"]], dtype="datetime64[D]")}, "ranks must be numbers"),
+        ({"values": [[1j, 2]]}, "values must be numbers"),
+        ({"ranks": np.ones((0, 1, 2))}, "at least one voter"),
+        ({"order": 5}, "order must be a list of alternatives"),
+        ({"order": [None]}, "order must be a list of alternatives"),
+        ({"top": [["A", "B"], "A"]}, "one name or position per voter"),
+        ({"ranks": [[[1, 2]]] * 2, "alternatives": [["A", "B"], ["A"]]}, "decision 1: there is a single alternative"),
         ({"ranks": [[[1, 2]]], "voters": [["u"], ["v"]]}, "names for 2 decisions do not fit a batch"),
         ({"order": [["A", "B"], ["A", "Bee"]], "alternatives": ["A", "Bea"]}, "'B' is unknown"),
         (
@@ -155,10 +194,10 @@ def test_profiles_cannot_be_changed():
         profile.values[0, 0] = 9
     values[0, 0] = 9
     assert profile.values[0, 0] == 1
-    counts = np.ones((1, 2))
-    profile = vt.Profile(ranks=ranks, counts=counts)
-    counts[0, 0] = 9
-    assert profile.counts[0, 0] == 1
+    counts, multiplicity = np.ones((1, 2)), np.ones(1)
+    profile = vt.Profile(ranks=ranks, counts=counts, multiplicity=multiplicity)
+    counts[0, 0] = multiplicity[0] = 9
+    assert profile.counts[0, 0] == profile.multiplicity[0] == 1
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -213,6 +252,8 @@ def test_selecting_closes_the_ranks():
         ({"alternatives": ["A"]}, "a single alternative would be left"),
         ({"voters": []}, "no voter would be left"),
         ({"voters": ["w"]}, "voter 'w' is unknown"),
+        ({"voters": ["u", "u"]}, "the voter name 'u' stands twice"),
+        ({"alternatives": ["A", "A"]}, "the alternative name 'A' stands twice"),
     ],
 )
 def test_selecting_says_what_is_wrong(selection, message):
@@ -239,6 +280,7 @@ def test_concat_matches_alternatives_by_name():
         ([vt.Profile(ranks=[[1, 2]], voters=["u"])] * 2, "the voter name 'u' stands twice"),
         ([vt.stack([vt.Profile(ranks=[[1, 2]])] * 2)] * 2, "differ in their names"),
         ([random_profile(0, batch=(2,)), random_profile(0, batch=(3,))], "same batch axes"),
+        ([vt.Profile(ranks=[[[1, 2]]], decisions=[name]) for name in "pq"], "the same decisions"),
         (
             [vt.Profile(differences=[1.0], alternatives=[*"AB"]), vt.Profile(differences=[1.0], alternatives=[*"BA"])],
             "same two alternatives in the same order",

@@ -211,6 +211,8 @@ def favourites_from(
     """Mark favourites given as names, as positions (−1 or None for no vote) or as a boolean array."""
     try:
         array = top if is_jax(top) else np.asarray(top)
+        if not is_jax(array) and array.dtype.kind == "U":
+            array = np.asarray(top, dtype=object)  # so that a NaN among names stays one
     except ValueError as error:
         raise InputError(_TOP_FORMS) from error
     if array.dtype == bool and array.ndim >= 2:

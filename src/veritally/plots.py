@@ -1,5 +1,6 @@
 """Pictures of outcomes; needs the extra ``plot``."""
 
+import io
 import textwrap
 from os import PathLike
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from veritally.errors import InputError
+from veritally.io.files import write_whole
 from veritally.outcome import Outcome
 
 # Okabe & Ito's colours, told apart by colour-blind readers too; black and yellow left out.
@@ -24,7 +26,7 @@ def save(outcome: Outcome, path: str | PathLike[str]) -> None:
     except ImportError as error:
         raise InputError("plots need matplotlib: pip install 'veritally[plot]'") from error
     suffix = Path(path).suffix.lower().lstrip(".")
-    formats = Figure().canvas.get_supported_filetypes()
+    formats = set(Figure().canvas.get_supported_filetypes()) - {"pgf"}  # which needs a TeX installation
     if suffix not in formats:
         raise InputError(f"{path}: cannot draw this kind of file; use one of {', '.join(sorted(formats))}")
     batch = outcome.profile.batch
@@ -38,11 +40,10 @@ def save(outcome: Outcome, path: str | PathLike[str]) -> None:
         for (name, one), ax in zip(panels, axes, strict=True):
             draw(one, ax)
             if batch:
-                ax.set_title(str(name), loc="left")
-    try:
-        figure.savefig(path, dpi=150)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
+                ax.set_title(_short(name, 60), loc="left")
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=suffix, dpi=150)
+    write_whole(path, buffer.getvalue())
 
 
 def draw(outcome: Outcome, ax: Any) -> None:
@@ -58,10 +59,7 @@ def draw(outcome: Outcome, ax: Any) -> None:
     voters = outcome.profile.voters
     influence = np.argsort(-np.abs(weights).sum(axis=1), kind="stable")
     named, others = influence[: len(_COLOURS)], influence[len(_COLOURS) :]
-    bands = [
-        (textwrap.shorten(str(voters[i]), 24, placeholder="…"), weights[i], colour)
-        for i, colour in zip(named, _COLOURS, strict=False)
-    ]
+    bands = [(_short(voters[i], 24), weights[i], colour) for i, colour in zip(named, _COLOURS, strict=False)]
     if len(others):
         rest = weights[others]
         bands.append((f"{len(others)} others", np.where(rest > 0, rest, 0).sum(axis=0), _OTHERS))
@@ -75,8 +73,13 @@ def draw(outcome: Outcome, ax: Any) -> None:
         ends[-1] = ends[-1] + np.where(part < 0, part, 0)
     ax.plot(scores, rows, "D", color="black", markersize=5, label="score", clip_on=False)
     ax.axvline(origin, color="black", linewidth=0.8)
-    ax.set_yticks(rows, [textwrap.shorten(str(name), 32, placeholder="…") for name in order])
+    ax.set_yticks(rows, [_short(name, 32) for name in order])
     ax.tick_params(axis="y", length=0)
     ax.invert_yaxis()
     ax.set_xlabel(f"score by {outcome.rule}, and each voter's part in it")
     ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, fontsize="small")
+
+
+def _short(name: Any, width: int) -> str:
+    """Shorten a name to fit, its dollar signs kept from being read as mathematics."""
+    return textwrap.shorten(str(name), width, placeholder="…").replace("$", r"\$")

@@ -130,6 +130,17 @@ def test_pandas_categories_and_numbered_voters():
     assert isinstance(vt.read(pa.Table.from_pandas(frame)), vt.Profile)
 
 
+@pytest.mark.parametrize("frame", [pd.DataFrame({"voter": ["u", None], "alternative": ["A", "B"], "rank": [1, 2]})])
+def test_a_missing_name_in_pandas_is_empty(frame):
+    with pytest.raises(vt.InputError, match="row 1: the voter is empty"):
+        vt.read(frame)
+
+
+def test_pandas_nullable_numbers():
+    frame = pd.DataFrame({"voter": ["u", "u"], "alternative": ["A", "B"], "rank": pd.array([1, None], dtype="Int64")})
+    np.testing.assert_array_equal(vt.read(frame).ranks, [[1, 2]])
+
+
 def assert_same(one, other):
     """Whether two single decisions hold the same votes, in whatever order they name things."""
     order = other.select(voters=list(map(str, one.voters)), alternatives=list(map(str, one.alternatives)))
@@ -196,6 +207,7 @@ MESSAGES = {
     "UTF-16": (VOTES.encode("utf-16"), "is UTF-16 text; save the table as CSV"),
     "array": ('[{"voter": "u"}]', "is a JSON array; write one JSON object a line"),
     "no voter": (HEADER + "u,A,1,1\n,B,2,1\n", "line 3: the voter is empty"),
+    "no multiplicity": ("voter,alternative,rank,multiplicity\nu,A,1,2\nu,B,2,\n", "line 3: the multiplicity is empty"),
     "multiplicity": (
         "voter,alternative,rank,multiplicity\nu,A,1,2\nu,B,2,3\n",
         "line 3: voter 'u' has different multiplicities",
@@ -235,6 +247,19 @@ def test_messages_of_other_sources(votes, tmp_path):
         )
     with pytest.raises(vt.InputError, match="the frame, row 0: the voter is empty"):
         vt.read(pl.DataFrame({"voter": [None, "u"], "alternative": ["A", "B"], "rank": [1, 2]}))
+    names = {"alternative": ["A"], "rank": [1]}
+    with pytest.raises(vt.InputError, match="the column voter holds List"):
+        vt.read(pl.DataFrame({"voter": [["u"]], **names}))
+    with pytest.raises(vt.InputError, match="the column rank holds Boolean"):
+        vt.read(pl.DataFrame({"voter": ["u"], "alternative": ["A"], "rank": [True]}))
+    with pytest.raises(vt.InputError, match="cannot read votes from DataFrame"):
+        vt.read(pd.DataFrame([[1, 2]], columns=["voter", "voter"]))
+    rows = [("p", f"v{i}", a) for i in range(9000) for a in "AB"] + [
+        (f"d{i}", "v", a) for i in range(9000) for a in "AB"
+    ]
+    uneven = pl.DataFrame(rows, schema=["decision", "voter", "alternative"], orient="row").with_columns(rank=1)
+    with pytest.raises(vt.InputError, match="split the file by decision"):
+        vt.read(uneven)
     with pytest.raises(vt.InputError, match="the column rank holds List"):
         vt.read(pl.DataFrame({"voter": ["u"], "alternative": ["A"], "rank": [[1]]}))
 

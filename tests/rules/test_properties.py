@@ -98,7 +98,7 @@ def test_batch_is_loop_and_padding_changes_nothing(name, data):
 def test_no_nan_whatever_was_not_seen(name, data):
     profile = given_profile(name, data)
     rule, ballots = rule_and_ballots(profile, name)
-    for result in (*rule.score(ballots), rule.weights(ballots), rule.leave_one_out(ballots)):
+    for result in (*rule.score(ballots), rule.weights(ballots), *rule.leave_one_out(ballots)):
         assert not np.isnan(result).any()
 
 
@@ -116,7 +116,7 @@ def test_weights_sum_to_scores(name, data):
 def test_leave_one_out_is_leaving_one_out(name, data):
     profile = given_profile(name, data, voters=(2, 5))
     rule, ballots = rule_and_ballots(profile, name)
-    without = rule.leave_one_out(ballots)
+    without = rule.leave_one_out(ballots).scores
     for i, voter in enumerate(profile.voters):
         rest = profile.select(voters=[v for v in profile.voters if v != voter])
         rule_, ballots_ = rule_and_ballots(rest, name)

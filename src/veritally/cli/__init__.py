@@ -27,6 +27,12 @@ class _Commands(click.Group):
                 return super().invoke(ctx)
             except InputError as error:
                 raise _Failure(str(error)) from error
+            except MemoryError as error:
+                raise _Failure("there is not enough memory for this; work on a part of the votes") from error
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                raise _Failure(f"cannot write the output ({error.strerror or error})") from error
 
 
 def _show(message: Warning | str, *_: Any) -> None:

@@ -15,7 +15,7 @@ from veritally.errors import InputError, InputWarning
 from veritally.profile import Profile
 
 COLUMNS = ("decision", "voter", "alternative", "rank", "value", "count", "multiplicity")
-_MOST_PADDING = 2**27  # cells that are filled up: a gigabyte an array
+_MOST_PADDING = 2**26  # cells that are filled up: half a gigabyte an array
 
 
 def from_native(frame: Any) -> pl.DataFrame:
@@ -24,13 +24,19 @@ def from_native(frame: Any) -> pl.DataFrame:
 
     try:
         table = nw.from_native(frame)
-    except TypeError as error:
+        if isinstance(table, nw.LazyFrame):
+            table = table.collect()
+        if isinstance(native := table.to_native(), pl.DataFrame):
+            return native
+        return pl.DataFrame([_column(str(name), table[name]) for name in table.columns])
+    except (TypeError, ValueError, nw.exceptions.NarwhalsError, pl.exceptions.PolarsError) as error:
         raise InputError(f"cannot read votes from {type(frame).__name__}; give a path or a data frame") from error
-    if isinstance(table, nw.LazyFrame):
-        table = table.collect()
-    if isinstance(native := table.to_native(), pl.DataFrame):
-        return native
-    return pl.DataFrame({name: pl.Series(name, table[name].to_list(), strict=False) for name in table.columns})
+
+
+def _column(name: str, series: Any) -> pl.Series:
+    """Return a column of another library's frame, what it calls missing as null."""
+    cells = zip(series.to_list(), series.is_null().to_list(), strict=True)
+    return pl.Series(name, [None if missing else cell for cell, missing in cells], strict=False)
 
 
 def to_profile(table: pl.DataFrame, name: str, first_row: int, ballots: str | None, lower_is_better: bool) -> Profile:
@@ -73,6 +79,8 @@ def to_profile(table: pl.DataFrame, name: str, first_row: int, ballots: str | No
     if "multiplicity" in table.columns:
         multiplicity = np.zeros(shape[:-1])
         given = _numbers(table["multiplicity"], place)
+        if np.isnan(given).any():
+            raise InputError(f"{place(np.flatnonzero(np.isnan(given))[0])}: the multiplicity is empty")
         multiplicity[tuple(index[::-1] for index in cells[:-1])] = given[::-1]  # the first row of a voter stands
         differing = np.flatnonzero(multiplicity[cells[:-1]] != given)
         if len(differing):
@@ -173,6 +181,8 @@ def _warn_of_misspelt(table: pl.DataFrame, name: str) -> None:
 
 def _coded(column: pl.Series, place: _Place) -> tuple[list[str], Array]:
     """Return the names in a column in order of appearance, and for each row the position of its name."""
+    if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary):
+        raise InputError(f"{place.name}: the column {column.name} holds {column.dtype}, not names")
     if column.null_count():
         raise InputError(f"{place(np.flatnonzero(column.is_null().to_numpy())[0])}: the {column.name} is empty")
     names = column.unique(maintain_order=True)
@@ -215,10 +225,9 @@ def _no_cell_twice(flat: Array, cells: int, table: pl.DataFrame, place: _Place) 
 
 def _numbers(column: pl.Series, place: _Place) -> Array:
     """Return a column as floats, blanks as NaN; text is named with its row."""
-    try:
-        numbers = column.cast(pl.Float64, strict=False)
-    except pl.exceptions.PolarsError:
-        raise InputError(f"{place.name}: the column {column.name} holds {column.dtype}, not numbers") from None
+    if not (column.dtype.is_numeric() or column.dtype in (pl.String, pl.Null)):
+        raise InputError(f"{place.name}: the column {column.name} holds {column.dtype}, not numbers")
+    numbers = column.cast(pl.Float64, strict=False)
     text = numbers.is_null() & column.is_not_null()
     if text.any():
         row = int(np.flatnonzero(text.to_numpy())[0])

@@ -1,7 +1,6 @@
 """JSON Lines: one object a line."""
 
 import io
-from pathlib import Path
 
 import polars as pl
 
@@ -16,10 +15,10 @@ def read(data: bytes, name: str) -> pl.DataFrame:
     decode(data, name)
     try:
         return pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise InputError(f"{name}: is not one JSON object a line ({first_line(error)})") from error
 
 
-def write(table: pl.DataFrame, path: Path, suffix: str) -> None:
+def write(table: pl.DataFrame, buffer: io.BytesIO, suffix: str) -> None:
     """Write one object a line."""
-    table.write_ndjson(path)
+    table.write_ndjson(buffer)

@@ -1,7 +1,6 @@
 """Parquet."""
 
 import io
-from pathlib import Path
 
 import polars as pl
 
@@ -15,10 +14,10 @@ def read(data: bytes, name: str) -> pl.DataFrame:
     """Read a Parquet file."""
     try:
         return pl.read_parquet(io.BytesIO(data))
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise InputError(f"{name}: is not a readable Parquet file ({first_line(error)})") from error
 
 
-def write(table: pl.DataFrame, path: Path, suffix: str) -> None:
+def write(table: pl.DataFrame, buffer: io.BytesIO, suffix: str) -> None:
     """Write Parquet."""
-    table.write_parquet(path)
+    table.write_parquet(buffer)

@@ -1,7 +1,6 @@
 """CSV and TSV."""
 
 import io
-from pathlib import Path
 
 import polars as pl
 
@@ -35,9 +34,9 @@ def read(data: bytes, name: str) -> pl.DataFrame:
     return table
 
 
-def write(table: pl.DataFrame, path: Path, suffix: str) -> None:
+def write(table: pl.DataFrame, buffer: io.BytesIO, suffix: str) -> None:
     """Write separated values."""
-    table.write_csv(path, separator="," if suffix.lower() == ".csv" else "\t")
+    table.write_csv(buffer, separator="," if suffix.lower() == ".csv" else "\t")
 
 
 def decode(data: bytes, name: str) -> str:

@@ -1,6 +1,7 @@
 """Reading and writing votes, whatever they stand in."""
 
 import importlib
+import io
 import sys
 from os import PathLike
 from pathlib import Path
@@ -8,6 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from veritally.errors import InputError
+from veritally.io.files import write_whole
 from veritally.profile import Profile
 
 if TYPE_CHECKING:
@@ -75,30 +77,26 @@ def write(profile: Profile, path: str | PathLike[str]) -> None:
     if not isinstance(profile, Profile):
         raise InputError(f"write takes a Profile, not {type(profile).__name__}; an outcome has to_json and to_frame")
     module = _recognised(b"", path.suffix)
-    table = frames.from_profile(profile)
-    part = path.with_name(f".{path.name}.part")
-    try:
-        module.write(table, part, path.suffix)
-        part.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
-    finally:
-        part.unlink(missing_ok=True)
+    buffer = io.BytesIO()
+    module.write(frames.from_profile(profile), buffer, path.suffix)
+    write_whole(path, buffer.getvalue())
 
 
 def _load(source: str | PathLike[str]) -> "tuple[pl.DataFrame, str, int]":
     """Return the table in a file, a name for it, and the number a person would give its first row."""
     if str(source) == "-":
+        if sys.stdin is None:
+            raise InputError("standard input is closed; give a file")
         name, data, suffix = "standard input", sys.stdin.buffer.read(), ""
     else:
         path = Path(source)
         name, suffix = str(source), path.suffix
-        if path.is_dir():
-            raise InputError(f"{name}: is a folder; give a vote file")
         try:
             data = path.read_bytes()
         except FileNotFoundError:
             raise InputError(f"{name}: there is no such file") from None
+        except IsADirectoryError:
+            raise InputError(f"{name}: is a folder; give a vote file") from None
         except OSError as error:
             raise InputError(f"{name}: cannot be read ({error.strerror or error})") from error
     if not data.strip():

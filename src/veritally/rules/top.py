@@ -117,7 +117,7 @@ class TopGradient:
             first, last = _extent(ratio, scale, step)
 
             def node(g: Array) -> tuple[Array, Array]:
-                u = (first + g) * step
+                u = xp.asarray(first + g, dtype=step.dtype) * step
                 z = scale * xp.sinh(u)
                 return z, xp.log(xp.cosh(u)) - z**2 / 2
 
