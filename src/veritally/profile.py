@@ -245,8 +245,7 @@ class Profile:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What can be used but deserves a look."""
-        there = np.any(self._existing(self.shape), axis=-1)
-        silent = np.argwhere(there & ~np.any(np.asarray(self.counts) > 0, axis=-1))
+        silent = np.argwhere(self._voters.existing() & ~np.any(np.asarray(self.counts) > 0, axis=-1))
         if not len(silent):
             return ()
         names = [self._place(len(self.batch), tuple(map(int, index))) for index in silent[:3]]

@@ -44,9 +44,10 @@ def to_profile(table: pl.DataFrame, name: str, first_row: int, ballots: str | No
     table = table.rename(_plain_names(table.columns))
     vote = _vote_column(table, name, ballots)
     _warn_of_misspelt(table, name)
-    lines = np.arange(table.height) + first_row
-    empty = table.select(pl.all_horizontal(pl.all().is_null())).to_series().to_numpy()
-    table, lines = table.filter(~empty), lines[~empty]
+    lines: Any = range(first_row, first_row + table.height)
+    if table["voter"].null_count():
+        empty = table.select(pl.all_horizontal(pl.all().is_null())).to_series().to_numpy()
+        table, lines = table.filter(~empty), np.array(lines)[~empty]
     if not table.height:
         raise InputError(f"{name}: has a header but no rows; it needs a row for each voter and alternative")
     if lower_is_better and vote == "rank":
@@ -71,7 +72,7 @@ def to_profile(table: pl.DataFrame, name: str, first_row: int, ballots: str | No
     votes = filled(vote, np.nan)
     if "count" in table.columns:
         counts = filled("count", 0)
-        counts = np.where(np.isnan(counts) & np.isnan(votes), 0, counts)  # neither count nor vote: not seen
+        counts[np.isnan(counts) & np.isnan(votes)] = 0  # neither count nor vote: not seen
     else:
         counts = np.zeros(shape)
         counts[cells] = 1
@@ -142,10 +143,10 @@ class _Place:
 
     name: str
     unit: str
-    lines: Array
+    lines: Any
 
     def __call__(self, row: Any) -> str:
-        return f"{self.name}, {self.unit} {self.lines[row]}"
+        return f"{self.name}, {self.unit} {self.lines[int(row)]}"
 
 
 def _plain_names(columns: list[str]) -> dict[str, str]:
@@ -185,12 +186,12 @@ def _coded(column: pl.Series, place: _Place) -> tuple[list[str], Array]:
         raise InputError(f"{place.name}: the column {column.name} holds {column.dtype}, not names")
     if column.null_count():
         raise InputError(f"{place(np.flatnonzero(column.is_null().to_numpy())[0])}: the {column.name} is empty")
+    column = column.cast(pl.String)
     names = column.unique(maintain_order=True)
     codes = column.rle_id()
     if codes[-1] + 1 != len(names):  # not sorted: each name has to be looked up
-        lookup = names.to_frame().with_row_index("code")
-        codes = column.to_frame().join(lookup, on=column.name, how="left", maintain_order="left")["code"]
-    return names.cast(pl.String).to_list(), codes.to_numpy().astype(np.int64)
+        codes = column.cast(pl.Enum(names)).to_physical()
+    return names.to_list(), codes.to_numpy().astype(np.intp)
 
 
 def _labels(column: pl.Series, decision: Array | None, place: _Place) -> tuple[list[Any], Array]:
