@@ -309,6 +309,12 @@ def test_differences_stack_too():
     assert [outcome.winner for outcome in vt.decide(batch).unstack()] == [1, 0]
 
 
+def test_favourites_of_a_padded_batch():
+    batch = vt.Profile(top=np.array([[0, 1], [2, -1]]), alternatives=[[*"AB"], [*"XYZ"]], voters=[["u", "v"], ["w"]])
+    assert batch.shape == (2, 2, 3)
+    assert [outcome.winners for outcome in vt.decide(batch, "plurality").unstack()] == [["A", "B"], ["Z"]]
+
+
 def test_padding_by_names_is_silent_and_selection_from_it_refused():
     ranks = np.array([[[1, 2, 3], [3, 2, 1]], [[1, 2, 0], [0, 0, 0]]])
     batch = vt.Profile(ranks=ranks, alternatives=[["A", "B", "C"], ["X", "Y"]], voters=[["u", "v"], ["w"]])

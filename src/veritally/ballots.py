@@ -248,7 +248,9 @@ def _positions(
 def _marked(places: Array, alternatives: Sequence[Any] | None, n: int | None) -> Array:
     """Mark the places of an integer array among the alternatives, on a new last axis; −1 marks none."""
     xp = namespace(places)
-    n = n or (int(xp.max(places)) + 1 if alternatives is None else len(alternatives))
+    if n is None and alternatives is not None:
+        n = max(len(names) if isinstance(names, list | tuple) else len(alternatives) for names in alternatives)
+    n = int(xp.max(places)) + 1 if n is None else n
     reject((places < -1) | (places >= n), f"positions go from 0 to {n - 1}, or −1 for none", _place)
     return places[..., None] == xp.arange(n)
 

@@ -56,15 +56,15 @@ def decide(
         raise InputError(f"decide takes a Profile, not {type(profile).__name__}; vt.read makes one of files and frames")
     info = rule_for(profile, rule)
     profile = coarsened(profile, info.votes)
-    if not isinstance(choose, int) or choose < 1:
+    if not isinstance(choose, int | np.integer) or choose < 1:
         raise InputError(f"choose must be a whole number above 0, not {choose!r}")
-    if not isinstance(seed, int) or seed < 0:
+    if not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError(f"seed must be a whole number, 0 or more, not {seed!r}")
     if tie_break not in ("error", "first", "random"):
         raise InputError(f"there is no tie-break {tie_break!r}; choose error, first or random")
     info.require(parameters)
     if info.stochastic:
-        parameters["seed"] = seed
+        parameters["seed"] = int(seed)
     method = info.make(**_checked(parameters, profile))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what comes of it is refused below
         scores, rounding = method.score(profile.ballots)
@@ -75,9 +75,9 @@ def decide(
         method=method,
         raw_scores=scores,
         rounding=rounding,
-        choose=choose,
+        choose=int(choose),
         tie_break=tie_break,
-        seed=(seed,),
+        seed=(int(seed),),
         details=method.details(profile.ballots),
     )
     for message in outcome.remarks:
@@ -96,7 +96,9 @@ def evaluate(profile: Profile, rules: Iterable[str], **parameters: Any) -> dict[
     scores = {}
     for name in rules:
         info = rule_for(profile, name)
-        votes = profiles.setdefault(info.votes, coarsened(profile, info.votes))
+        if info.votes not in profiles:
+            profiles[info.votes] = coarsened(profile, info.votes)
+        votes = profiles[info.votes]
         own = {key: value for key, value in parameters.items() if key in info.parameters}
         rule = info.make(**_checked(own, votes))
         key = (info.votes, rule.encoder)

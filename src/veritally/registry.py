@@ -192,7 +192,7 @@ _RULES = (
         votes="top",
         summary="gradient of the likelihood at equal truths, exact",
         encoder=TopGradient,
-        cost="mn · 40",
+        cost="mn · nodes (25 to 150)",
         reference=f"{_PAPER}, Case 5, by quadrature",
     ),
     RuleInfo(

@@ -277,7 +277,8 @@ def test_a_damaged_parquet_file_is_one_sentence(tmp_path):
 
 def test_a_misspelt_column_is_pointed_out(votes):
     with pytest.warns(vt.InputWarning, match="the column counts is ignored; if it is meant as count, rename it"):
-        votes(VOTES.replace("count", "counts"))
+        profile = votes(VOTES.replace("count", "counts"))
+    assert profile.counts.max() == 1
 
 
 def test_writing_says_what_is_wrong(tmp_path):
