@@ -198,6 +198,7 @@ def test_explanation_of_a_choice_is_about_the_cut():
     assert explanation.equal_counts == ["A", "B"]
     everything = vt.decide(profile, "borda", choose=4).explain()
     assert everything.runner_up is None
+    assert everything.lead == 0
     assert everything.pivotal == {}
 
 
@@ -275,6 +276,17 @@ def test_deeper_batches_come_out_in_full():
     outcome = vt.decide(random_profile(0, batch=(2, 2)), "borda")
     assert [json.loads(line)["decision"] for line in outcome.to_json().splitlines()] == ["0/0", "0/1", "1/0", "1/1"]
     assert len(outcome.to_frame()) == 20
+
+
+def test_names_of_any_type_come_out():
+    batch = vt.stack([vt.Profile(ranks=[[1, 2]]), vt.Profile(order=[["A", "B"]])], decisions=[np.int64(2), 3])
+    outcome = vt.decide(batch)
+    assert json.loads(outcome.to_json().splitlines()[0])["decision"] == "2"
+    assert outcome.to_frame()["alternative"].to_list() == ["0", "1", "A", "B"]
+
+
+def test_nobody_stands_for_no_voter():
+    assert vt.decide(vt.Profile(ranks=[[1, 2], [2, 1]], multiplicity=[0, 1])).voters == 1
 
 
 def test_outcomes_can_be_pickled():

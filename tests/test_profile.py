@@ -26,6 +26,7 @@ def test_a_blank_is_below_what_was_ranked_if_seen_and_no_opinion_if_not():
     [
         {"order": [["B", "A"], ["A", ["B", "C"]]]},
         {"order": [["B", "A"], ["A", {"B", "C"}]], "alternatives": ["B", "A", "C"]},
+        {"order": [["B", "A", None], ["A", None, None]], "alternatives": ["B", "A", "C"]},
         {"order": np.array([[0, 1, -1], [1, -1, -1]]), "alternatives": ["B", "A", "C"]},
         {"ranks": [[1, 2, 0], [3, 1, 3]], "alternatives": ["B", "A", "C"]},
         {"ranks": [[1, 2, None], [3, 1, 3]], "alternatives": ["B", "A", "C"]},
@@ -153,6 +154,7 @@ NAMES = {"alternatives": ["A", "B"], "voters": ["u", "v"]}
         ({"ranks": np.array([["2020-01-01", "2021-01-01"]], dtype="datetime64[D]")}, "ranks must be numbers"),
         ({"values": [[1j, 2]]}, "values must be numbers"),
         ({"ranks": np.ones((0, 1, 2))}, "at least one voter"),
+        ({"top": [-2, 0]}, "positions go from 0"),
         ({"order": 5}, "order must be a list of alternatives"),
         ({"order": [None]}, "order must be a list of alternatives"),
         ({"top": [["A", "B"], "A"]}, "one name or position per voter"),

@@ -21,7 +21,9 @@ Where: TypeAlias = Callable[[tuple[int, ...]], str]
 
 _TIES = (list, tuple, set, frozenset)
 _ORDER_FORMS = "order must be a list of alternatives, best first, for each voter, or an integer array of positions"
-_TOP_FORMS = "top must be one name or position per voter, or a boolean array (voter, alternative)"
+_TOP_FORMS = (
+    "top must be one name or position per voter, or a boolean array (voter, alternative); for a batch, positions"
+)
 
 KINDS: tuple[Kind, ...] = ("values", "differences", "rankings", "top")
 
@@ -188,7 +190,10 @@ def ranks_from_order(
         place = xp.arange(1, order.shape[-1] + 1, dtype=xp.asarray(0.0).dtype)
         return xp.sum(xp.where(listed, place[:, None], 0), axis=-2), alternatives
     try:
-        ballots = [[list(tier) if isinstance(tier, _TIES) else [tier] for tier in ballot] for ballot in order]
+        ballots = [
+            [list(tier) if isinstance(tier, _TIES) else [tier] for tier in ballot if not _is_missing(tier)]
+            for ballot in order
+        ]
         position, alternatives = _positions(
             (name for ballot in ballots for tier in ballot for name in tier), alternatives, n
         )
@@ -238,6 +243,8 @@ def _positions(
     if alternatives is None:
         appearing = list(dict.fromkeys(name for name in given if name is not None))
         if _are_integers(appearing):
+            if min(appearing) < 0:
+                raise InputError("positions go from 0; to use other integers as names, give alternatives=")
             alternatives = range(n) if n is not None else sorted(map(int, appearing))
         else:
             alternatives = appearing
@@ -261,7 +268,9 @@ def _are_integers(names: Sequence[Any]) -> bool:
 
 def _is_missing(name: Any) -> bool:
     """Whether it stands for no name: None, NaN, pandas' NA, or −1."""
-    return name is None or (isinstance(name, float) and name != name) or type(name).__name__ == "NAType" or name == -1
+    if isinstance(name, int | float):
+        return name != name or name == -1
+    return name is None or type(name).__name__ == "NAType"
 
 
 def find(name: Hashable, position: Mapping[Any, int], what: str) -> int:

@@ -50,7 +50,9 @@ class Explanation:
 
     @cached_property
     def lead(self) -> float:
-        """Score of the winner less that of the runner-up; 0 where they tie."""
+        """Score of the winner less that of the runner-up; 0 where they tie or there is none."""
+        if self.runner_up is None:
+            return 0.0
         tied = any({self.winner, self.runner_up} <= set(tier) for tier in self.outcome.ranking)
         return 0.0 if tied else float(np.sum(self._pulls))
 

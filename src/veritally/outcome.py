@@ -132,7 +132,12 @@ class Outcome:
     @property
     def voters(self) -> Any:
         """How many voters (or ballots, if some stand for several) have a usable vote."""
-        return self._each(lambda one: int(np.sum(np.any(np.asarray(one.profile.counts) > 0, axis=-1))))
+
+        def count(one: "Outcome") -> int:
+            voted = np.any(np.asarray(one.profile.counts) > 0, axis=-1)
+            return int(np.sum(voted & (np.asarray(one.profile.multiplicity) > 0)))
+
+        return self._each(count)
 
     @property
     def ranking(self) -> Any:
@@ -251,7 +256,7 @@ class Outcome:
         """
         lines = []
         for name, one in self._singles():
-            head = {} if name is None else {"decision": name}
+            head = {} if name is None else {"decision": name if isinstance(name, str | int) else str(name)}
             tail = {"explanation": one.explain().to_dict()} if explain else {}
             lines.append(json.dumps(head | one.to_dict() | tail, ensure_ascii=False))
         return "\n".join(lines)
@@ -271,6 +276,9 @@ class Outcome:
                 rank += len(tier)
         header = ("decision", "alternative", "score", "rank", "winner")
         columns = dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
+        for column in ("decision", "alternative"):
+            if len({type(name) for name in columns[column]}) > 1:  # a column has one type
+                columns[column] = list(map(str, columns[column]))
         if not self.profile.batch:
             del columns["decision"]
         return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]

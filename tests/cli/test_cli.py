@@ -104,6 +104,12 @@ def test_choose_across_a_tie_says_so(file):
     assert "Chosen: A, B." in run("decide", path, "--choose", 2, "--tie-break", "first").output
 
 
+def test_a_tie_with_equal_counts_is_called_one(file):
+    path = file("voter,alternative,rank,count\nu,A,1,5\nu,B,2,5\nv,A,,2\nv,B,1,3\nv,C,2,1\n")
+    assert "With equal counts A and B would tie." in run("decide", path, "--rule", "case5-zero", "--explain").output
+    assert "Contributions" not in run("decide", path, "--choose", 3, "--explain").output
+
+
 def test_standard_input_and_values(file):
     text = "voter,alternative,value,count\nu,A,10,5\nu,B,20,5\n"
     assert json.loads(run("decide", "-", "--json", input=text).output)["winner"] == "B"

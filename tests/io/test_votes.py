@@ -81,6 +81,11 @@ def test_blank_lines_capitals_and_decimal_commas(votes):
         votes("voter,alternative,value\nu,A,1\n\nu,B,x\n")
 
 
+def test_json_lines_with_a_byte_order_mark(votes):
+    lines = '\ufeff{"voter":"u","alternative":"A","rank":1}\n{"voter":"u","alternative":"B","rank":2}\n'
+    assert votes(lines, name="votes.jsonl").alternatives == ("A", "B")
+
+
 def test_carriage_returns_alone_end_lines(votes):
     assert votes(VOTES.replace("\n", "\r")).alternatives == ("A", "B", "C")
 
@@ -289,6 +294,10 @@ def test_writing_says_what_is_wrong(tmp_path):
         vt.write(profile, tmp_path / "missing" / "votes.csv")
     with pytest.raises(vt.InputError, match="write takes a Profile, not Outcome"):
         vt.write(vt.decide(profile), tmp_path / "votes.csv")
+    with pytest.raises(vt.InputError, match="one column for decisions"):
+        vt.write(random_profile(0, batch=(2, 2)), tmp_path / "votes.csv")
+    with pytest.raises(vt.InputError, match="would be one in a file"):
+        vt.write(vt.Profile(order=[[" A", "A"]]), tmp_path / "votes.csv")
     with pytest.raises(vt.InputError, match="differences alone cannot be written"):
         vt.write(vt.Profile(differences=[1.0]), tmp_path / "votes.csv")
     assert list(tmp_path.iterdir()) == []

@@ -70,7 +70,8 @@ def _print_single(console: Console, outcome: Outcome, explain: bool) -> None:
     for line in _verdict(outcome, explanation):
         console.print(Text(line), soft_wrap=True)
     if explain:
-        console.print(_contributions(explanation))
+        if explanation.runner_up is not None:
+            console.print(_contributions(explanation))
         for line in _what_if(explanation):
             console.print(Text(line), soft_wrap=True)
 
@@ -178,14 +179,18 @@ def _extremes(names: list[Any], each: int) -> list[Any]:
 def _what_if(explanation: Explanation) -> list[str]:
     """Say what would have changed the choice."""
     what = "the winner" if explanation.outcome.choose == 1 else "the chosen"
-    lines = [
-        f"Without {name} {what} would be {_and(winners) if winners else 'nobody'}."
-        for name, winners in list(explanation.pivotal.items())[:10]
-    ]
+    k = explanation.outcome.choose
+
+    def would(names: list[Any]) -> str:
+        if len(names) > k:
+            return f"{_and(names)} would tie" if k == 1 else f"{_and(names)} would share {k} places"
+        return f"{what} would be {_and(names) if names else 'nobody'}"
+
+    lines = [f"Without {name} {would(names)}." for name, names in list(explanation.pivotal.items())[:10]]
     if len(explanation.pivotal) > 10:
         lines.append(f"The same or other changes follow from leaving out {len(explanation.pivotal) - 10} more voters.")
     if not lines:
         lines.append(f"No single voter, left out, would change {what}.")
-    equal = _and(explanation.equal_counts) if explanation.counts_mattered else "the same"
-    lines.append(f"With equal counts {what} would be {equal}.")
+    equal = would(explanation.equal_counts) if explanation.counts_mattered else f"{what} would be the same"
+    lines.append(f"With equal counts {equal}.")
     return lines

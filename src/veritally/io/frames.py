@@ -106,6 +106,8 @@ def from_profile(profile: Profile) -> pl.DataFrame:
     """Turn a profile into a tidy table, leaving out what was not seen."""
     if profile.kind == "differences":
         raise InputError("a vote file holds ranks or values; differences alone cannot be written")
+    if len(profile.batch) > 1:
+        raise InputError("a vote file has one column for decisions; write the parts of unstack() one by one")
     weighed = bool(np.any(np.asarray(profile.multiplicity) != 1))
     if not profile.batch:
         return _rows(profile, weighed)
@@ -122,6 +124,9 @@ def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
     seen = counts > 0
     # A voter or alternative with nothing seen keeps a row with count 0, so as not to be forgotten.
     listed = seen | ~seen.any(axis=0) | ~seen.any(axis=1, keepdims=True)
+    for names in (profile.voters, profile.alternatives):
+        if len({str(name).strip() for name in names}) < len(names):
+            raise InputError("names that differ only in type or outer spaces would be one in a file; rename them")
     i, j = np.nonzero(listed)
     vote = votes[i, j]
     blank = ~seen[i, j] | (np.isnan(vote) if profile.kind == "values" else vote == 0)

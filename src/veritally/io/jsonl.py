@@ -14,7 +14,7 @@ def read(data: bytes, name: str) -> pl.DataFrame:
     """Read one object a line."""
     decode(data, name)
     try:
-        return pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
+        return pl.read_ndjson(io.BytesIO(data.removeprefix(b"\xef\xbb\xbf")), infer_schema_length=None)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise InputError(f"{name}: is not one JSON object a line ({first_line(error)})") from error
 
