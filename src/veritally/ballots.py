@@ -25,8 +25,6 @@ _TOP_FORMS = (
     "top must be one name or position per voter, or a boolean array (voter, alternative); for a batch, positions"
 )
 
-KINDS: tuple[Kind, ...] = ("values", "differences", "rankings", "top")
-
 
 class Ballots(NamedTuple):
     """The arrays a rule works on; a JAX pytree as it is, with the kind of votes in its type.
@@ -51,7 +49,7 @@ class Ballots(NamedTuple):
     @property
     def kind(self) -> Kind:
         """The kind of votes."""
-        return _KINDS[type(self)]
+        return _KIND_OF[type(self)]
 
     def variances(self, sigma: float | Sequence[float] | Array = 1.0) -> Array:
         """Return s_ij² = σ_j²/c_ij, the variance of each voter's mean; infinite where nothing was seen."""
@@ -77,13 +75,14 @@ class TopChoices(Ballots):
     """Each voter's share for each alternative: 1 for a single favourite, 1/k each for k tied ones."""
 
 
-_KINDS: dict[type[Ballots], Kind] = {
+_KIND_OF: dict[type[Ballots], Kind] = {
     Values: "values",
     Differences: "differences",
     Rankings: "rankings",
     TopChoices: "top",
 }
-_TYPES: dict[Kind, type[Ballots]] = {kind: type_ for type_, kind in _KINDS.items()}
+_TYPES: dict[Kind, type[Ballots]] = {kind: type_ for type_, kind in _KIND_OF.items()}
+KINDS: tuple[Kind, ...] = tuple(_TYPES)
 
 
 def ballots_of(kind: Kind, votes: Array, counts: Array, multiplicity: Array) -> Ballots:

@@ -52,19 +52,16 @@ def stack(profiles: Sequence[Profile], decisions: Sequence[Hashable] | None = No
     first = _alike(profiles)
     if any(profile.batch for profile in profiles):
         raise InputError("stack takes single decisions, not batches")
-    if decisions is not None and len(decisions) != len(profiles):
-        raise InputError(f"{len(decisions)} decision names do not fit {len(profiles)} decisions")
     m, n = (max(profile.shape[axis] for profile in profiles) for axis in (0, 1))
-    sizes = ((m,) if first.kind == "differences" else (m, n), (m, n), (m,), (n,))
+    sizes = ((m,) if first.kind == "differences" else (m, n), (m, n), (m,))
     xp = namespace(*(profile.counts for profile in profiles))
-    fields = (
+    votes, counts, multiplicity = (
         xp.stack([_padded(xp.asarray(profile.ballots[field]), size) for profile in profiles])
         for field, size in enumerate(sizes)
     )
-    votes, counts, multiplicity, _ = fields
     return first._with(
         ballots=ballots_of(first.kind, votes, counts, multiplicity),
-        decisions=None if decisions is None else tuple(decisions),
+        decisions=Labels.of(decisions, len(profiles), (), "decision").names,
         _voters=Labels(m, tuple(profile.voters for profile in profiles), each=True),
         _alternatives=Labels(n, tuple(profile.alternatives for profile in profiles), each=True),
     )

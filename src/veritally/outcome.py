@@ -83,13 +83,13 @@ class Outcome:
             details={name: value[d] for name, value in self.details.items()},
         )
 
-    def _singles(self) -> "list[tuple[Any, Outcome]]":
+    def singles(self) -> "list[tuple[Any, Outcome]]":
         """Return all decisions with their names; below several batch axes, with names like ``0/2``."""
         if not self.profile.batch:
             return [(None, self)]
         named = zip(self.profile.decision_names, self.unstack(), strict=True)
         deep = len(self.profile.batch) > 1
-        return [(f"{name}/{inner}" if deep else name, one) for name, part in named for inner, one in part._singles()]
+        return [(f"{name}/{inner}" if deep else name, one) for name, part in named for inner, one in part.singles()]
 
     def _each(self, ask: Callable[["Outcome"], T]) -> Any:
         """Ask one decision, or each decision of the batch."""
@@ -255,7 +255,7 @@ class Outcome:
         Infinite numbers are the strings ``"inf"`` and ``"-inf"``; ``winner`` is null where a tie is not broken.
         """
         lines = []
-        for name, one in self._singles():
+        for name, one in self.singles():
             head = {} if name is None else {"decision": name if isinstance(name, str | int) else str(name)}
             tail = {"explanation": one.explain().to_dict()} if explain else {}
             lines.append(json.dumps(head | one.to_dict() | tail, ensure_ascii=False))
@@ -269,7 +269,7 @@ class Outcome:
         import narwhals as nw
 
         rows = []
-        for decision, one in self._singles():
+        for decision, one in self.singles():
             rank = 1
             for tier in one._tiers:
                 rows += [(decision, one.alternatives[j], float(one.scores[j]), rank, rank == 1) for j in tier]

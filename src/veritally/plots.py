@@ -29,8 +29,7 @@ def save(outcome: Outcome, path: str | PathLike[str]) -> None:
     formats = set(Figure().canvas.get_supported_filetypes()) - {"pgf"}  # which needs a TeX installation
     if suffix not in formats:
         raise InputError(f"{path}: cannot draw this kind of file; use one of {', '.join(sorted(formats))}")
-    batch = outcome.profile.batch
-    panels = list(zip(outcome.profile.decision_names, outcome.unstack(), strict=True)) if batch else [("", outcome)]
+    panels = outcome.singles()
     if len(panels) > _MOST_PANELS:
         raise InputError(f"{len(panels)} decisions are too many for one picture; plot at most {_MOST_PANELS} at a time")
     heights = [1.3 + 0.38 * len(one.alternatives) for _, one in panels]
@@ -39,7 +38,7 @@ def save(outcome: Outcome, path: str | PathLike[str]) -> None:
         axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
         for (name, one), ax in zip(panels, axes, strict=True):
             draw(one, ax)
-            if batch:
+            if name is not None:
                 ax.set_title(_short(name, 60), loc="left")
     buffer = io.BytesIO()
     figure.savefig(buffer, format=suffix, dpi=150)
@@ -48,14 +47,13 @@ def save(outcome: Outcome, path: str | PathLike[str]) -> None:
 
 def draw(outcome: Outcome, ax: Any) -> None:
     """Draw a single decision on matplotlib axes: bars of stacked contributions, a mark at each score."""
-    order = [name for tier in outcome.ranking for name in tier]
-    column = {name: j for j, name in enumerate(outcome.alternatives)}
-    columns = [column[name] for name in order]
-    scores = np.asarray(outcome.scores, dtype=float)[columns]
+    order = outcome.ordered
+    columns = [outcome.profile.alternatives.index(name) for name in order]
+    scores = np.asarray(outcome.raw_scores, dtype=float)[columns]
     # Means are measured from their middle, so that bars tell who pulls up and who pulls down.
     origin = float(scores.mean()) if outcome.method.normalized else 0.0
     raw = np.asarray(outcome.method.weights(outcome.profile.ballots, origin), dtype=float)
-    weights = raw[:, [outcome.profile.alternatives.index(name) for name in order]]
+    weights = raw[:, columns]
     voters = outcome.profile.voters
     influence = np.argsort(-np.abs(weights).sum(axis=1), kind="stable")
     named, others = influence[: len(_COLOURS)], influence[len(_COLOURS) :]

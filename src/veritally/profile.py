@@ -124,7 +124,7 @@ class Profile:
 
         self._set("_alternatives", Labels.of(alternatives, shape[-1], batch, "alternative"))
         self._set("_voters", Labels.of(voters, shape[-2], batch, "voter"))
-        self._set("decisions", None if decisions is None else Labels.of(decisions, batch[0], (), "decision").names)
+        self._set("decisions", decisions if decisions is None else Labels.of(decisions, batch[0], (), "decision").names)
         for d, names in enumerate(self.alternatives if self._alternatives.each else ()):
             if len(names) < 2:
                 name = d if self.decisions is None else self.decisions[d]

