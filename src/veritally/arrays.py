@@ -4,9 +4,12 @@ Numerical code elsewhere asks :func:`namespace` for the library of its arguments
 standard. This is the only file that knows the libraries by name.
 """
 
+import functools
 import importlib
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -14,6 +17,8 @@ import numpy as np
 
 Array: TypeAlias = Any
 """A NumPy or JAX array."""
+
+Shape: TypeAlias = tuple[int, ...]
 
 State = TypeVar("State")
 
@@ -61,13 +66,130 @@ def _special(x: Array) -> ModuleType:
     return importlib.import_module("jax.scipy.special" if is_jax(x) else "scipy.special")
 
 
-def normals(seed: int, shape: tuple[int, ...], like: Array) -> Array:
-    """Draw standard normals from an explicit seed, in the library and precision of ``like``."""
-    if is_jax(like):
+class Random(ABC):
+    """A source of random numbers; each call draws anew.
+
+    Arrays drawn by NumPy have their last axis leading in memory, the order :func:`by_alternative` works in.
+    """
+
+    @staticmethod
+    def of(like: Array, *key: Array | int) -> "Random":
+        """Return the source that ``key`` stands for, in the library and precision of ``like``."""
+        if is_jax(like):
+            import jax
+
+            start = jax.random.key(key[0])
+            return _JaxRandom(functools.reduce(jax.random.fold_in, key[1:], start), like.dtype)
+        return _NumpyRandom(np.random.default_rng(key), like.dtype)
+
+    @abstractmethod
+    def at(self, turn: Array | int) -> "Random":
+        """Return the source for one turn of a loop."""
+
+    @abstractmethod
+    def normal(self, shape: Shape) -> Array:
+        """Draw from the standard normal distribution."""
+
+    @abstractmethod
+    def uniform(self, shape: Shape) -> Array:
+        """Draw from the uniform distribution on [0, 1)."""
+
+    @abstractmethod
+    def integers(self, low: Array | int, high: Array | int, shape: Shape) -> Array:
+        """Draw whole numbers, ``low`` and ``high`` included, as floats."""
+
+    @abstractmethod
+    def gamma(self, shapes: Array) -> Array:
+        """Draw from the gamma distributions with these shapes and scale 1."""
+
+    @abstractmethod
+    def student(self, freedom: float, shape: Shape) -> Array:
+        """Draw from Student's t distribution."""
+
+    @abstractmethod
+    def binomial(self, trials: Array, probability: Array) -> Array:
+        """Draw numbers of successes, as floats."""
+
+
+@dataclass(frozen=True)
+class _NumpyRandom(Random):
+    generator: np.random.Generator
+    dtype: Any
+
+    def _laid(self, draw: Callable[..., Array], shape: Shape) -> Array:
+        """Draw with the last axis leading in memory."""
+        return np.moveaxis(draw((*shape[-1:], *shape[:-1])).astype(self.dtype, copy=False), 0, -1)
+
+    def at(self, turn: Array | int) -> Random:
+        return self  # which is further along in each turn
+
+    def normal(self, shape: Shape) -> Array:
+        return self._laid(lambda laid: self.generator.standard_normal(laid, dtype=self.dtype), shape)
+
+    def uniform(self, shape: Shape) -> Array:
+        return self._laid(lambda laid: self.generator.random(laid, dtype=self.dtype), shape)
+
+    def integers(self, low: Array | int, high: Array | int, shape: Shape) -> Array:
+        if np.ndim(low) or np.ndim(high):
+            return low + np.floor(self.uniform(shape) * (high - low + 1))
+        return self._laid(lambda laid: self.generator.integers(low, high, laid, endpoint=True), shape)
+
+    def gamma(self, shapes: Array) -> Array:
+        return np.asarray(self.generator.standard_gamma(shapes), dtype=self.dtype)
+
+    def student(self, freedom: float, shape: Shape) -> Array:
+        return self._laid(lambda laid: self.generator.standard_t(freedom, laid), shape)
+
+    def binomial(self, trials: Array, probability: Array) -> Array:
+        return np.asarray(self.generator.binomial(trials.astype(np.int64), probability), dtype=self.dtype)
+
+
+class _JaxRandom(Random):
+    def __init__(self, key: Array, dtype: Any) -> None:
+        self.key, self.dtype, self.calls = key, dtype, 0
+
+    def _fresh(self) -> Array:
         import jax
 
-        return jax.random.normal(jax.random.key(seed), shape, like.dtype)
-    return np.random.default_rng(seed).standard_normal(shape, dtype=like.dtype)
+        self.calls += 1
+        return jax.random.fold_in(self.key, self.calls)
+
+    def at(self, turn: Array | int) -> Random:
+        import jax
+
+        return _JaxRandom(jax.random.fold_in(self.key, turn), self.dtype)
+
+    def normal(self, shape: Shape) -> Array:
+        import jax
+
+        return jax.random.normal(self._fresh(), shape, self.dtype)
+
+    def uniform(self, shape: Shape) -> Array:
+        import jax
+
+        return jax.random.uniform(self._fresh(), shape, self.dtype)
+
+    def integers(self, low: Array | int, high: Array | int, shape: Shape) -> Array:
+        import jax
+        import jax.numpy as jnp
+
+        ends = (jnp.asarray(end).astype(jnp.int32) for end in (low, high + 1))
+        return jax.random.randint(self._fresh(), shape, *ends).astype(self.dtype)
+
+    def gamma(self, shapes: Array) -> Array:
+        import jax
+
+        return jax.random.gamma(self._fresh(), shapes, dtype=self.dtype)
+
+    def student(self, freedom: float, shape: Shape) -> Array:
+        import jax
+
+        return jax.random.t(self._fresh(), freedom, shape, self.dtype)
+
+    def binomial(self, trials: Array, probability: Array) -> Array:
+        import jax
+
+        return jax.random.binomial(self._fresh(), trials, probability, dtype=self.dtype)
 
 
 def while_loop(condition: Callable[[State], Array], body: Callable[[State], State], state: State) -> State:
@@ -123,8 +245,15 @@ def by_alternative(function: Callable[..., tuple[Array, ...]], *arrays: Array) -
             function(*(np.ascontiguousarray(x[:, start : start + width]) for x in flat))
             for start in range(0, max(voters, 1), width)
         ]
-        results = tuple(np.concat(parts, axis=1) for parts in zip(*pieces, strict=True))
+        results = pieces[0] if len(pieces) == 1 else tuple(np.concat(x, axis=1) for x in zip(*pieces, strict=True))
     return tuple(x.T.reshape(*shape, x.shape[0]) for x in results)
+
+
+def over_voters(x: Array, times: Array) -> Array:
+    """Σ_i times_i · x_ij: the sum of ``(..., voter, alternative)`` weighed by ``(..., voter)``."""
+    if is_jax(x) or is_jax(times):  # where a matrix product may be computed in lower precision
+        return namespace(x, times).sum(x * times[..., None], axis=-2)
+    return np.vecdot(x, times[..., None], axis=-2)  # type: ignore[call-overload]
 
 
 def midranks(x: Array) -> Array:
@@ -138,7 +267,7 @@ def midranks(x: Array) -> Array:
     xp = namespace(x)
 
     def kernel(x: Array) -> tuple[Array]:
-        twice = xp.ones(x.shape, dtype=xp.int32)
+        twice = xp.ones(x.shape, dtype=xp.int8 if x.shape[0] < 64 else xp.int32)
         for rival in range(x.shape[0]):
             twice = twice + xp.astype(x[rival] < x, xp.int8) + xp.astype(x[rival] <= x, xp.int8)
         return (xp.where(xp.isnan(x), 0, xp.astype(twice, x.dtype) / 2),)

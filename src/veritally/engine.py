@@ -12,7 +12,7 @@ from veritally.errors import InputError, InputWarning
 from veritally.outcome import Outcome, TieBreak
 from veritally.profile import Profile
 from veritally.registry import coarsened, rule_for
-from veritally.rules.rule import Encoding
+from veritally.rules.rule import scores_of
 
 _LARGEST = 1e150  # of a score, in absolute value
 
@@ -91,21 +91,13 @@ def evaluate(profile: Profile, rules: Iterable[str], **parameters: Any) -> dict[
     Votes are coarsened once for each kind, and rules that differ only in how they decode share one tally. Each rule
     gets those of the ``parameters`` that it takes.
     """
-    profiles: dict[str, Profile] = {}
-    tallies: dict[tuple[str, Any], Encoding] = {}
-    scores = {}
+    made = {}
     for name in rules:
         info = rule_for(profile, name)
-        if info.votes not in profiles:
-            profiles[info.votes] = coarsened(profile, info.votes)
-        votes = profiles[info.votes]
         own = {key: value for key, value in parameters.items() if key in info.parameters}
-        rule = info.make(**_checked(own, votes))
-        key = (info.votes, rule.encoder)
-        if key not in tallies:
-            tallies[key] = rule.tally(votes.ballots)
-        scores[info.name] = rule.decode(tallies[key], votes.ballots.mask)
-    return scores
+        made[info.name] = info.make(**_checked(own, profile))
+    kinds = {rule.votes for rule in made.values()}
+    return scores_of(made, {kind: coarsened(profile, kind).ballots for kind in kinds})
 
 
 def _require_evidence(scores: Array, profile: Profile, choose: int) -> None:

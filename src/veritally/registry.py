@@ -11,7 +11,7 @@ from veritally.errors import InputError
 from veritally.profile import Profile
 from veritally.rules.cardinal import Difference, Mean
 from veritally.rules.pairwise import Pairwise, maximum_likelihood_difference
-from veritally.rules.positional import EXPERIENCES, Borda, BordaSqrtCount, Plurality, Positional
+from veritally.rules.positional import EXPERIENCES, Borda, BordaSqrtCount, Experience, Plurality, Positional, Veto
 from veritally.rules.rule import Rule
 from veritally.rules.top import TopGradient, TopLowerBound, TopMonteCarlo, TopZero
 
@@ -55,14 +55,13 @@ class RuleInfo:
     reference: str = _PAPER
     alternatives: int | None = None
     normalized: bool = False
+    experience: Experience | None = None
     details: Callable[..., Mapping[str, Any]] | None = None
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of what the rule can be told."""
-        if isinstance(self.encoder, partial):
-            return ()
-        return tuple(field.name for field in fields(self.encoder) if field.name != "experience")
+        return tuple(field.name for field in fields(self.encoder))
 
     def require(self, parameters: Iterable[str]) -> None:
         """Refuse parameters that the rule does not take, and say which it does."""
@@ -80,7 +79,7 @@ class RuleInfo:
             needed = " and ".join(self.parameters)
             raise InputError(f"the rule {self.name} needs {needed}, one number for each alternative") from error
         details = {} if self.details is None else {"details": partial(self.details, **parameters)}
-        return Rule(encoder, self.votes, self.alternatives, self.normalized, **details)
+        return Rule(encoder, self.votes, self.alternatives, self.normalized, self.experience, **details)
 
     def takes(self, profile: Profile) -> bool:
         """Whether the rule can use these votes, coarsened if need be."""
@@ -105,7 +104,8 @@ def _with_experience(family: str, votes: Kind, encoder: Callable[..., Any]) -> t
             aliases=(f"{family}+",) if experience == "arithmetic" else (),
             votes=votes,
             summary=f"{family} points times the voter's {experience.replace('-', ' ')} mean count",
-            encoder=partial(encoder, experience),
+            encoder=encoder,
+            experience=Experience(experience),
             reference=f"{_PAPER}, Experiments",
         )
         for experience in EXPERIENCES
@@ -199,7 +199,7 @@ _RULES = (
         name="borda",
         votes="rankings",
         summary="a point for each alternative beaten",
-        encoder=partial(Borda),
+        encoder=Borda,
         uses_counts=False,
         reference="Borda (1781)",
     ),
@@ -215,7 +215,7 @@ _RULES = (
         name="plurality",
         votes="top",
         summary="a point for the favourite",
-        encoder=partial(Plurality),
+        encoder=Plurality,
         uses_counts=False,
         reference="classical",
     ),
@@ -233,9 +233,8 @@ _RULES = (
         name="veto",
         votes="rankings",
         summary="minus a point for the last position",
-        encoder=partial(Positional, "veto"),
+        encoder=Veto,
         uses_counts=False,
-        cost="mn²",
         reference="classical",
     ),
 )

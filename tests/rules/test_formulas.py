@@ -12,7 +12,7 @@ from scipy import optimize, special
 import references
 import veritally as vt
 from support import COUNTS, random_profile, scores, values_profiles
-from veritally.arrays import normals
+from veritally.arrays import Random
 from veritally.rules.pairwise import maximum_likelihood_difference
 from veritally.rules.positional import EXPERIENCES
 
@@ -113,7 +113,7 @@ def test_top_gradient_of_ties_is_the_average_of_the_favourites():
 
 def test_monte_carlo_is_the_published_estimate():
     counts, sigma, favourite, samples = [4.0, 9.0, 1.0], [1.0, 2.0, 0.5], 1, 50
-    z = normals(3, (1, samples), like=np.zeros(1))[0]
+    z = Random.of(np.zeros(1), 3).normal((1, samples))[0]
     s = [sigma[j] / math.sqrt(counts[j]) for j in range(3)]
     top = sum_s = 0.0
     others = {0: 0.0, 2: 0.0}

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 from veritally.arrays import Array, namespace
-from veritally.ballots import Ballots
+from veritally.ballots import Ballots, shared
 from veritally.rules.rule import Encoding
 
 
@@ -47,18 +46,25 @@ EXPERIENCES = tuple(mean + shape for mean in MEANS for shape in SHAPES)
 """How a voter's experience may weigh the voter's points: a mean of the counts, or its square root or logarithm."""
 
 
-def experience(name: str, counts: Array) -> Array:
-    """Return the weight of each voter, ``(..., voter, 1)``, by one of the :data:`EXPERIENCES`."""
-    mean, _, shape = name.partition("-")
-    return SHAPES[shape and f"-{shape}"](MEANS[mean](counts))[..., None]
+@dataclass(frozen=True)
+class Experience:
+    """The weight of each voter, ``(..., voter)``, by one of the :data:`EXPERIENCES`."""
+
+    name: str
+
+    def __call__(self, counts: Array) -> Array:
+        """Weigh each voter by the counts."""
+        mean, _, shape = self.name.partition("-")
+        return SHAPES[shape and f"-{shape}"](MEANS[mean](counts))
 
 
 @dataclass(frozen=True)
 class Plurality:
     """One point for the favourite, shared where several tie.
 
-    Anonymous: counts only say what was seen. With an ``experience``, the point is multiplied by a mean of the voter's
-    counts, or its square root or logarithm: an unjustified but plausible use of them (the paper's "Plurality+").
+    Anonymous: counts only say what was seen. ``plurality+…`` multiplies the point by an :class:`Experience`, a mean of
+    the voter's counts or its square root or logarithm: an unjustified but plausible use of them (the paper's
+    "Plurality+").
 
     References
     ----------
@@ -72,20 +78,18 @@ class Plurality:
     (array([1., 2.]), array([5., 2.]))
     """
 
-    experience: str | None = None
-
     def __call__(self, ballots: Ballots) -> Encoding:
         """Encode each voter."""
-        return _weighed(ballots.votes, self.experience, ballots.counts)
+        return Encoding(ballots.votes)
 
 
 @dataclass(frozen=True)
 class Borda:
     """As many points as alternatives beaten, half a point for each one tied with.
 
-    Anonymous, or weighed by the voter's ``experience`` as in :class:`Plurality` (the paper's "Borda+"). On a ballot
-    whose voter has not seen all alternatives, points are centred, (beaten − beaten by) / 2, so that the unseen, who get
-    0, stand neither above nor below.
+    Anonymous; ``borda+…`` is weighed by the voter's experience as in :class:`Plurality` (the paper's "Borda+"). On a
+    ballot whose voter has not seen all alternatives, points are centred, (beaten − beaten by) / 2, so that the unseen,
+    who get 0, stand neither above nor below.
 
     References
     ----------
@@ -100,15 +104,13 @@ class Borda:
     array([2.5, 0.5, 0. ])
     """
 
-    experience: str | None = None
-
     def __call__(self, ballots: Ballots) -> Encoding:
         """Encode each voter."""
         xp = namespace(ballots.votes)
         alternatives = _seen(xp.astype(ballots.mask, ballots.counts.dtype))[..., None]
         whole = _seen(ballots.counts) == alternatives
         points = centred(ballots) + xp.where(whole, (alternatives - 1) / 2, 0)[..., None] * (ballots.counts > 0)
-        return _weighed(points, self.experience, ballots.counts)
+        return Encoding(points)
 
 
 @dataclass(frozen=True)
@@ -138,20 +140,18 @@ class BordaSqrtCount:
 class Positional:
     """Points by position, from any scoring vector; tied alternatives share the points of the positions they cover.
 
-    Anonymous. ``points`` has one number for each alternative, the best position first, or is ``"veto"``: −1 for the
-    last position, 0 for the others. On a ballot whose voter has not seen all alternatives the vector is stretched over
-    those seen, its ends kept (linear interpolation), and centred as in :class:`Borda`.
+    Anonymous. ``points`` has one number for each alternative, the best position first. On a ballot whose voter has not
+    seen all alternatives the vector is stretched over those seen, its ends kept (linear interpolation), and centred as
+    in :class:`Borda`.
 
     Examples
     --------
     >>> import veritally as vt
     >>> vt.decide(vt.Profile(ranks=[[1, 2, 3], [3, 1, 2]]), rule="positional", points=[3, 1, 0]).scores
     array([3., 4., 1.])
-    >>> vt.decide(vt.Profile(ranks=[[1, 2, 3], [3, 1, 2]]), rule="veto").scores
-    array([-1.,  0., -1.])
     """
 
-    points: tuple[float, ...] | Literal["veto"]
+    points: tuple[float, ...]
 
     def __call__(self, ballots: Ballots) -> Encoding:
         """Encode each voter."""
@@ -167,15 +167,11 @@ class Positional:
         for k in rivals:
             covers = seen & (xp.abs(ranks - (k + 1)) <= (tied - 1) / 2)
             points = points + xp.where(covers, self._points(k, n) / tied, 0)
-        partial = n < _seen(xp.astype(ballots.mask, ranks.dtype))[..., None, None]
-        mean = xp.sum(points, axis=-1, keepdims=True) / xp.maximum(n, n * 0 + 1)
-        return Encoding(xp.where(seen & partial, points - mean, points))
+        return Encoding(_centred_where_partial(points, ballots))
 
     def _points(self, k: int, n: Array) -> Array:
         """Points for the position ``k`` (0 the best) on ballots of ``n`` alternatives."""
         xp = namespace(n)
-        if self.points == "veto":
-            return -xp.astype(k == n - 1, n.dtype)
         points = xp.asarray(self.points, dtype=n.dtype)
         last = points.shape[0] - 1
         place = xp.clip(k * last / xp.maximum(n - 1, n * 0 + 1), 0, last)
@@ -184,12 +180,37 @@ class Positional:
         return left_points + (place - left) * (right_points - left_points)
 
 
+@dataclass(frozen=True)
+class Veto:
+    """Minus a point for the last position, shared where several tie for it.
+
+    Anonymous. On a ballot whose voter has not seen all alternatives the points are centred as in :class:`Borda`.
+
+    Examples
+    --------
+    >>> import veritally as vt
+    >>> vt.decide(vt.Profile(ranks=[[1, 2, 3], [3, 1, 2]]), rule="veto").scores
+    array([-1.,  0., -1.])
+    """
+
+    def __call__(self, ballots: Ballots) -> Encoding:
+        """Encode each voter."""
+        ranks, xp = ballots.votes, namespace(ballots.votes)
+        last = (ranks > 0) & (ranks == xp.max(ranks, axis=-1, keepdims=True))
+        return Encoding(_centred_where_partial(-shared(last, ranks.dtype), ballots))
+
+
+def _centred_where_partial(points: Array, ballots: Ballots) -> Array:
+    """Take each voter's mean off the points on ballots that leave alternatives out."""
+    xp = namespace(points)
+    n = _seen(ballots.votes)[..., None]
+    partial = n < _seen(xp.astype(ballots.mask, points.dtype))[..., None, None]
+    mean = xp.where(partial, xp.sum(points, axis=-1, keepdims=True) / xp.maximum(n, n * 0 + 1), 0)
+    return xp.where(ballots.votes > 0, points - mean, 0)
+
+
 def centred(ballots: Ballots) -> Array:
     """(beaten − beaten by) / 2 among what each voter saw; 0 for unseen."""
     xp = namespace(ballots.votes)
     n = _seen(ballots.votes)[..., None]
     return xp.where(ballots.votes > 0, (n + 1) / 2 - ballots.votes, 0)
-
-
-def _weighed(points: Array, name: str | None, counts: Array) -> Encoding:
-    return Encoding(points if name is None else points * experience(name, counts))

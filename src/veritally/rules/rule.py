@@ -3,9 +3,9 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from veritally.arrays import Array, namespace
+from veritally.arrays import Array, namespace, over_voters
 from veritally.ballots import Ballots, Kind
 from veritally.errors import InputError
 
@@ -54,6 +54,8 @@ class Rule:
         The number of alternatives it is made for; None for any.
     normalized
         Whether to divide the summed weights by the summed norms.
+    experience
+        Weighs whole voters, ``(..., voter)``, by their counts; by default all alike.
     details
         Further results of the rule, by name.
     """
@@ -62,10 +64,18 @@ class Rule:
     votes: Kind
     alternatives: int | None = None
     normalized: bool = False
+    experience: Callable[[Array], Array] | None = None
     details: Callable[[Ballots], Mapping[str, Array]] = no_details
 
     def encode(self, ballots: Ballots) -> Encoding:
         """Return what each voter adds; refuse ballots of another kind, which would give numbers without meaning."""
+        encoding = self._encode(ballots)
+        if self.experience is None:
+            return encoding
+        weight = self.experience(ballots.counts)[..., None]
+        return Encoding(*(None if x is None else x * weight for x in encoding))
+
+    def _encode(self, ballots: Ballots) -> Encoding:
         if ballots.kind != self.votes:
             raise InputError(f"this rule takes {self.votes}, not {ballots.kind}; coarsen the profile first")
         if self.alternatives not in (None, ballots.counts.shape[-1]):
@@ -74,7 +84,9 @@ class Rule:
 
     def tally(self, ballots: Ballots) -> Encoding:
         """Σ_i multiplicity_i · encode(ballot_i)."""
-        return total(self.encode(ballots), ballots.multiplicity)
+        times = ballots.multiplicity
+        times = times if self.experience is None else times * self.experience(ballots.counts)
+        return total(self._encode(ballots), times)
 
     def decode(self, tally: Encoding, mask: Array) -> Array:
         """Turn a tally into scores, −inf outside ``mask`` and where nothing was weighed."""
@@ -121,10 +133,34 @@ class Rule:
         return (weights - origin * norms) * times / xp.where(whole > 0, whole, 1)
 
 
-def total(encoding: Encoding, multiplicity: Array) -> Encoding:
-    """Sum over voters, each as often as the ballot stands for."""
-    xp = namespace(multiplicity)
-    return Encoding(*(None if x is None else xp.sum(x * multiplicity[..., None], axis=-2) for x in encoding))
+def scores_of(rules: Mapping[str, Rule], ballots: Mapping[Kind, Ballots]) -> dict[str, Array]:
+    """Return the scores of several rules on the same votes, coarsened for each kind, −inf without evidence.
+
+    Rules that differ only in how they decode share a tally, and those that differ only in how they weigh the voters
+    share the encoding.
+    """
+    alike: dict[tuple[Kind, Any], dict[str, Rule]] = {}
+    for name, rule in rules.items():
+        alike.setdefault((rule.votes, rule.encoder), {})[name] = rule
+    scores = {}
+    weights: dict[Any, Array] = {}
+    for (kind, _), group in alike.items():
+        votes = ballots[kind]
+        encoding = next(iter(group.values()))._encode(votes)
+        tallies: dict[Any, Encoding] = {}
+        for name, rule in group.items():
+            experience = rule.experience
+            if experience not in weights:
+                weights[experience] = 1 if experience is None else experience(votes.counts)
+            if experience not in tallies:
+                tallies[experience] = total(encoding, votes.multiplicity * weights[experience])
+            scores[name] = rule.decode(tallies[experience], votes.mask)
+    return {name: scores[name] for name in rules}
+
+
+def total(encoding: Encoding, times: Array) -> Encoding:
+    """Sum over voters, each taken ``times``."""
+    return Encoding(*(None if x is None else over_voters(x, times) for x in encoding))
 
 
 def _others(x: Array) -> Array:

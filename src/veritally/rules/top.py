@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from veritally.arrays import Array, by_alternative, for_loop, namespace, ndtr, normals, while_loop
+from veritally.arrays import Array, Random, by_alternative, for_loop, namespace, ndtr, while_loop
 from veritally.ballots import Ballots
 from veritally.rules.rule import Encoding, Sigma
 
@@ -65,14 +65,13 @@ class TopLowerBound:
     def __call__(self, ballots: Ballots) -> Encoding:
         """Encode each voter."""
         xp = namespace(ballots.votes)
-        variances = ballots.variances(self.sigma)
 
-        def encode(favourite: Array) -> Array:
-            own = xp.sum(xp.where(favourite, variances, 0), axis=-1, keepdims=True)
-            power = xp.where(favourite, 0, 1 / xp.sqrt(own + variances))
-            return xp.where(favourite, xp.sum(power, axis=-1, keepdims=True), -power)
+        def kernel(variance: Array, favourite: Array) -> tuple[Array]:
+            own = xp.sum(xp.where(favourite, variance, 0), axis=0)
+            power = xp.where(favourite, 0, 1 / xp.sqrt(own + variance))
+            return (xp.where(favourite, xp.sum(power, axis=0), -power),)
 
-        return Encoding(_shared_among_favourites(ballots.votes, encode))
+        return Encoding(_shared_among_favourites(ballots.votes, kernel, ballots.variances(self.sigma)))
 
 
 @dataclass(frozen=True)
@@ -125,13 +124,10 @@ class TopGradient:
             loss = losses / (probability * deviation)
             return (xp.where(favourite, xp.sum(loss, axis=0), -loss),)
 
-        def encode(favourite: Array) -> Array:
-            return by_alternative(kernel, deviations, favourite)[0]
-
-        return Encoding(_shared_among_favourites(ballots.votes, encode))
+        return Encoding(_shared_among_favourites(ballots.votes, kernel, deviations))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # equal only to itself: what one rule draws is no other's to share
 class TopMonteCarlo:
     """The gradient at V = 0 of the log-probability of the favourites, estimated from random draws.
 
@@ -156,38 +152,36 @@ class TopMonteCarlo:
 
     sigma: Sigma = 1.0
     samples: int = 100
-    seed: int = 0
+    seed: Array | int = 0
 
     def __call__(self, ballots: Ballots) -> Encoding:
         """Encode each voter."""
         xp = namespace(ballots.votes)
         deviations = xp.sqrt(ballots.variances(self.sigma))
-        draws = normals(self.seed, (*deviations.shape[:-1], self.samples), like=deviations)
+        draws = Random.of(deviations, self.seed).normal((*deviations.shape[:-1], self.samples))
 
-        def kernel(deviation: Array, favourite: Array, draw: Array) -> tuple[Array]:
+        def kernel(deviation: Array, draw: Array, favourite: Array) -> tuple[Array]:
             probability, losses, mean = _integrate(_ratios(deviation, favourite), lambda g: (draw[g], 0), self.samples)
             return (xp.where(favourite, mean, -losses) / (probability * deviation),)
 
-        def encode(favourite: Array) -> Array:
-            return by_alternative(kernel, deviations, favourite, draws)[0]
-
-        return Encoding(_shared_among_favourites(ballots.votes, encode))
+        return Encoding(_shared_among_favourites(ballots.votes, kernel, deviations, draws))
 
 
-def _shared_among_favourites(shares: Array, encode: Callable[[Array], Array]) -> Array:
-    """Σ over favourites of the voter's share for it times ``encode`` of a vote for it alone.
+def _shared_among_favourites(shares: Array, kernel: Callable[..., tuple[Array]], *arrays: Array) -> Array:
+    """Σ over favourites of the voter's share for it times ``kernel`` of the arrays and a vote for it alone.
 
     Takes as many turns as the longest tie has favourites, in most cases one.
     """
     xp = namespace(shares)
-    positions = xp.arange(shares.shape[-1])
+    n = shares.shape[-1]
+    positions = xp.arange(n, dtype=xp.int32)
 
     def turn(state: tuple[Array, Array]) -> tuple[Array, Array]:
         left, weights = state
-        favourite = positions == xp.argmax(left, axis=-1, keepdims=True)
-        share = xp.max(left, axis=-1, keepdims=True)
-        weights = weights + xp.where(share > 0, share * encode(favourite), 0)
-        return xp.where(favourite, 0, left), weights
+        favourite = positions == xp.min(xp.where(left > 0, positions, n), axis=-1, keepdims=True)
+        share = xp.sum(xp.where(favourite, left, 0), axis=-1, keepdims=True)
+        (weight,) = by_alternative(kernel, *arrays, favourite)
+        return xp.where(favourite, 0, left), weights + xp.where(share > 0, share * weight, 0)
 
     return while_loop(lambda state: xp.any(state[0] > 0), turn, (shares, xp.zeros_like(shares)))[1]
 
