@@ -15,7 +15,7 @@ STOREYS = (
     {"arrays"},
     {"ballots", "labels"},
     {"profile", "combine", "description"},
-    {"explanation", "outcome"},
+    {"explanation", "outcome", "noise"},
     {"rules"},
     {"registry"},
     {"engine"},

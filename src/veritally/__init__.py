@@ -5,6 +5,7 @@ from veritally.engine import decide, evaluate
 from veritally.errors import InputError, InputWarning, TieError
 from veritally.explanation import Explanation
 from veritally.io.votes import read, write
+from veritally.noise import Scenario, Trials, scenario, simulate
 from veritally.outcome import Outcome
 from veritally.profile import Profile
 from veritally.registry import RuleInfo, rule, rules
@@ -16,13 +17,17 @@ __all__ = [
     "Outcome",
     "Profile",
     "RuleInfo",
+    "Scenario",
     "TieError",
+    "Trials",
     "concat",
     "decide",
     "evaluate",
     "read",
     "rule",
     "rules",
+    "scenario",
+    "simulate",
     "stack",
     "write",
 ]

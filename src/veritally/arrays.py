@@ -15,6 +15,8 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
+from veritally.errors import InputError
+
 Array: TypeAlias = Any
 """A NumPy or JAX array."""
 
@@ -34,6 +36,18 @@ def is_jax(x: object) -> bool:
 def namespace(*arrays: Array) -> ModuleType:
     """Return the library of the arguments: JAX if any of them is a JAX array, else NumPy."""
     return next((cast(ModuleType, x.__array_namespace__()) for x in arrays if is_jax(x)), np)
+
+
+def array_library(name: str) -> ModuleType:
+    """Return NumPy, or JAX where it is installed."""
+    if name == "numpy":
+        return np
+    if name != "jax":
+        raise InputError(f"the backend can be numpy or jax, not {name!r}")
+    try:
+        return importlib.import_module("jax.numpy")
+    except ImportError as error:
+        raise InputError("the backend jax needs JAX: pip install 'veritally[jax]'") from error
 
 
 def as_floating(x: Any) -> Array:

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -63,6 +63,11 @@ class RuleInfo:
         """Names of what the rule can be told."""
         return tuple(field.name for field in fields(self.encoder))
 
+    @property
+    def required(self) -> tuple[str, ...]:
+        """Names of what the rule must be told."""
+        return tuple(field.name for field in fields(self.encoder) if field.default is MISSING)
+
     def require(self, parameters: Iterable[str]) -> None:
         """Refuse parameters that the rule does not take, and say which it does."""
         for name in parameters:
@@ -83,11 +88,15 @@ class RuleInfo:
 
     def takes(self, profile: Profile) -> bool:
         """Whether the rule can use these votes, coarsened if need be."""
-        if self.alternatives not in (None, profile.shape[-1]):
+        return self.fits(profile.kind, profile.shape[-1])
+
+    def fits(self, kind: Kind, alternatives: int) -> bool:
+        """Whether the rule can use votes of this kind on so many alternatives, coarsened if need be."""
+        if self.alternatives not in (None, alternatives):
             return False
-        if self.votes == "differences" and profile.kind == "values":
-            return profile.shape[-1] == 2
-        return KINDS.index(profile.kind) <= KINDS.index(self.votes)
+        if self.votes == "differences" and kind == "values":
+            return alternatives == 2
+        return KINDS.index(kind) <= KINDS.index(self.votes)
 
     def __repr__(self) -> str:
         return f"RuleInfo({self.name}: {self.summary})"

@@ -1,0 +1,1 @@
+"""Scenario → votes with a known truth → rules → regret."""

@@ -1,0 +1,132 @@
+"""How well rules choose: regret, accuracy, rank correlation, and their standard errors."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from veritally.arrays import Array, midranks, namespace
+
+MEASURES = ("regret", "accuracy", "correlation")
+
+_ROUNDINGS = 64  # of the largest score, besides the square root of the number of voters: closer ones tie
+
+
+def measure(scores: Array, truth: Array, lots: Array, voters: int, names: tuple[str, ...] = MEASURES) -> Array:
+    """Measure what several rules choose.
+
+    Parameters
+    ----------
+    scores
+        ``(rule, instance, alternative)``, −inf for alternatives without evidence.
+    truth
+        ``(instance, alternative)``, NaN for alternatives that do not exist.
+    lots
+        Like ``truth``: of alternatives that tie, the one with the highest lot is chosen, by all rules alike.
+    voters
+        How many there are, which bounds the rounding of scores.
+    names
+        Which of :data:`MEASURES`.
+
+    Returns
+    -------
+    Array of shape ``(measure, rule, instance)``: the truth of the best alternative less that of the chosen one;
+    whether that is 0; Spearman's correlation between scores and truth (0 where one of them is constant).
+    """
+    xp = namespace(scores)
+    exists = ~xp.isnan(truth)
+    highest = xp.max(xp.where(exists, scores, -xp.inf), axis=-1, keepdims=True)
+    size = xp.max(xp.where(xp.isinf(scores), 0, xp.abs(scores)), axis=-1, keepdims=True)
+    near = highest - size * xp.finfo(scores.dtype).eps * (_ROUNDINGS + math.sqrt(voters))
+    chosen = xp.argmax(xp.where(exists & (scores >= near), lots, -1), axis=-1)
+    known = xp.where(exists, truth, -xp.inf)
+    picked = xp.take_along_axis(xp.broadcast_to(known, scores.shape), chosen[..., None], axis=-1)[..., 0]
+    regret = xp.max(known, axis=-1) - picked
+    results = {"regret": lambda: regret, "accuracy": lambda: xp.astype(regret == 0, regret.dtype)}
+    results["correlation"] = lambda: _spearman(xp.where(exists, scores, xp.nan), truth)
+    return xp.stack([results[name]() for name in names])
+
+
+def _spearman(scores: Array, truth: Array) -> Array:
+    """Correlation of ranks along the last axis, tied ones sharing theirs; NaN marks what does not exist."""
+    xp = namespace(scores)
+    exists = xp.astype(~xp.isnan(truth), scores.dtype)
+    centred = []
+    for x in (scores, truth):
+        ranks = midranks(x)
+        centred.append(exists * (ranks - (xp.sum(exists, axis=-1, keepdims=True) + 1) / 2))
+    one, other = centred
+    square = xp.sum(one**2, axis=-1) * xp.sum(other**2, axis=-1)
+    return xp.where(square > 0, xp.sum(one * other, axis=-1) / xp.sqrt(xp.where(square > 0, square, 1)), 0)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums over instances; those of disjoint sets of instances add up.
+
+    Attributes
+    ----------
+    instances
+        How many were summed.
+    totals, squares
+        ``(measure, rule)``: sums of the measures and of their squares.
+    products
+        ``(rule, rule)``: sums of the products of the first measure, for paired comparisons.
+    """
+
+    instances: int
+    totals: Array
+    squares: Array
+    products: Array
+
+    @classmethod
+    def of(cls, measured: Array) -> "Moments":
+        """Sum measures ``(measure, rule, instance)``."""
+        x = np.asarray(measured, dtype=np.float64)
+        return cls(x.shape[-1], x.sum(axis=-1), np.square(x).sum(axis=-1), x[0] @ x[0].T)
+
+    def __add__(self, other: "Moments") -> "Moments":
+        return Moments(
+            self.instances + other.instances,
+            self.totals + other.totals,
+            self.squares + other.squares,
+            self.products + other.products,
+        )
+
+    @property
+    def means(self) -> Array:
+        """``(measure, rule)``."""
+        return self.totals / self.instances
+
+    @property
+    def errors(self) -> Array:
+        """Standard errors of the means; NaN for a single instance."""
+        return _error(self.totals, self.squares, self.instances)
+
+    def differences(self, baseline: int) -> tuple[Array, Array]:
+        """Return the mean paired difference of each rule's first measure to one rule's, and its standard error."""
+        own = np.diag(self.products)
+        totals = self.totals[0] - self.totals[0, baseline]
+        squares = own + own[baseline] - 2 * self.products[baseline]
+        return totals / self.instances, _error(totals, squares, self.instances)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers that give the same moments back, bit for bit."""
+        return {
+            "instances": self.instances,
+            "totals": self.totals.tolist(),
+            "squares": self.squares.tolist(),
+            "products": self.products.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, numbers: dict[str, Any]) -> "Moments":
+        """Undo :meth:`to_dict`."""
+        return cls(numbers["instances"], *(np.array(numbers[name]) for name in ("totals", "squares", "products")))
+
+
+def _error(totals: Array, squares: Array, n: int) -> Array:
+    if n < 2:
+        return np.full(totals.shape, np.nan)
+    return np.sqrt(np.maximum(squares - totals**2 / n, 0) / (n - 1) / n)

@@ -1,0 +1,112 @@
+"""The inner loop: draw instances, let the rules score them, measure what they choose."""
+
+import functools
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from veritally.arrays import Array, array_library, namespace
+from veritally.ballots import Ballots, Kind
+from veritally.experiments.lineup import Lineup
+from veritally.experiments.measures import Moments, measure
+from veritally.noise.scenario import Draws, Scenario
+from veritally.noise.simulation import Backend, ballots_from, block_size, draw_in_jax, draws, stream
+from veritally.rules.rule import scores_of
+
+_SEEDS = 1 << 24  # as many as a float32 can tell apart
+
+
+def run(
+    scenario: Scenario,
+    lineup: Lineup,
+    measures: tuple[str, ...],
+    seed: int,
+    start: int,
+    stop: int,
+    backend: Backend = "numpy",
+    size: int | None = None,
+) -> Moments:
+    """Measure the rules on the instances from ``start`` to ``stop`` of a scenario.
+
+    ``size`` is the number of instances that JAX compiles for; what goes beyond ``stop`` is dropped.
+    """
+    if backend == "jax":
+        drawn = _compiled_draw(scenario, size or stop - start)(seed, start)
+        rules_seed = _seed(scenario, seed, start, drawn.truth)
+        measured = _compiled_judge(lineup, measures, scenario.sigma)(drawn, rules_seed)
+        return Moments.of(np.asarray(measured)[..., : stop - start])
+    blocks = range(start // block_size(scenario), 1 << 60)
+    parts = [
+        Moments.of(judge(lineup, measures, scenario.sigma, drawn, int(_seed(scenario, seed, block, drawn.truth))))
+        for block, drawn in zip(blocks, draws(scenario, seed, start, stop), strict=False)
+    ]
+    return functools.reduce(Moments.__add__, parts)
+
+
+def judge(
+    lineup: Lineup, measures: tuple[str, ...], sigma: float | tuple[float, ...], drawn: Draws, seed: Array | int
+) -> Array:
+    """Measure the rules on drawn instances: ``(measure, rule, instance)``."""
+    ballots = lineup.ballots(ballots_from(drawn.values, drawn.reported))
+    return judge_ballots(lineup, measures, ballots, drawn.truth, drawn.lots, sigma, seed)
+
+
+def judge_ballots(
+    lineup: Lineup,
+    measures: tuple[str, ...],
+    ballots: Mapping[Kind, Ballots],
+    truth: Array,
+    lots: Array,
+    sigma: float | tuple[float, ...] = 1.0,
+    seed: Array | int = 0,
+) -> Array:
+    """Measure the rules on ballots of each kind they take."""
+    scores = scores_of(lineup.make(sigma, seed), ballots)
+    voters = next(iter(ballots.values())).counts.shape[-2]
+    return measure(namespace(truth).stack(list(scores.values())), truth, lots, voters, measures)
+
+
+def _seed(scenario: Scenario, seed: int, place: int, like: Array) -> Array:
+    """Return the seed of the rules that draw, for the instances at a place."""
+    drawn = stream(like, scenario, seed, place, 5).integers(0, _SEEDS - 1, (1,))[0]
+    return namespace(like).astype(drawn, namespace(like).int32)
+
+
+@functools.cache
+def _compiled_draw(scenario: Scenario, size: int) -> Any:
+    import jax
+
+    return jax.jit(partial(draw_in_jax, scenario, size=size))
+
+
+@functools.cache
+def _compiled_judge(lineup: Lineup, measures: tuple[str, ...], sigma: float | tuple[float, ...]) -> Any:
+    """Compile the rules, one program for all scenarios of a size that do not tell them σ."""
+    import jax
+
+    return jax.jit(partial(judge, lineup, measures, sigma if isinstance(sigma, tuple) else 1.0))
+
+
+def fitting(scenario: Scenario, lineup: Lineup, backend: Backend) -> int:
+    """Return how many instances make a chunk: some seconds of work, and no more than fits into memory."""
+    cells = scenario.voters * scenario.alternatives
+    if backend == "numpy":
+        size = block_size(scenario)
+        return size * max(1, _CHUNK_CELLS // (cells * size))
+    array_library(backend)
+    import jax
+
+    limit = (jax.devices()[0].memory_stats() or {}).get("bytes_limit", _MEMORY)
+    samples = max(
+        [0, *(dict(entry.parameters).get("samples", 100) for entry in lineup.entries if entry.info.stochastic)]
+    )
+    each = 4 * (_ARRAYS * cells + samples * scenario.voters)
+    return max(1, min(limit // 2, _LARGEST) // each)
+
+
+_CHUNK_CELLS = 1 << 21
+_MEMORY = 2 << 30  # bytes, where the device does not say what it has
+_LARGEST = 32 << 30  # bytes beyond which larger chunks gain nothing
+_ARRAYS = 64  # of the size of the votes that may be alive at once, by a generous count

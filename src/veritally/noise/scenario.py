@@ -1,0 +1,251 @@
+"""Scenario: everything that votes with a known truth depend on."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+
+from veritally.arrays import Array, Random, Shape, namespace
+from veritally.ballots import Kind, find
+from veritally.errors import InputError
+from veritally.noise.errors import CountError, Percentage, Replacement
+from veritally.noise.experience import (
+    ConstantCounts,
+    Experience,
+    GivenCounts,
+    Specialists,
+    StratifiedCounts,
+    UniformCounts,
+)
+from veritally.noise.observation import (
+    BernoulliArms,
+    LaplaceNoise,
+    NormalNoise,
+    Observation,
+    StudentNoise,
+    UniformNoise,
+)
+from veritally.noise.prior import FixedTruth, NormalTruth, Prior
+
+PARTS: dict[str, dict[str, Callable[..., Any]]] = {
+    "prior": {"normal": NormalTruth, "fixed": FixedTruth},
+    "experience": {
+        "uniform": UniformCounts,
+        "stratified": StratifiedCounts,
+        "constant": ConstantCounts,
+        "specialists": Specialists,
+        "given": GivenCounts,
+    },
+    "noise": {
+        "normal": NormalNoise,
+        "uniform": UniformNoise,
+        "laplace": LaplaceNoise,
+        "student": StudentNoise,
+        "bernoulli": BernoulliArms,
+    },
+    "count_error": {"percentage": Percentage, "replacement": Replacement},
+}
+"""The parts of a scenario by name."""
+
+
+class Draws(NamedTuple):
+    """What happened.
+
+    Truths ``(..., alternative)``; true and reported counts, and the means seen, NaN for unseen, all
+    ``(..., voter, alternative)``; and a lot for each alternative, to break ties by.
+    """
+
+    truth: Array
+    counts: Array
+    reported: Array
+    values: Array
+    lots: Array
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """How truths, counts and votes come about.
+
+    Parameters
+    ----------
+    voters, alternatives
+        How many there are.
+    prior
+        The truth μ_j: ``NormalTruth(mean, sd)``, or a sequence of fixed values.
+    experience
+        The counts c_ij: ``UniformCounts(low, high)``, ``StratifiedCounts(low, high)``, ``Specialists(known, many,
+        few)``, one number for all, or a matrix (voter, alternative). Zeros are for what a voter never sees.
+    noise
+        The distribution of one observation: ``NormalNoise()``, ``UniformNoise()``, ``LaplaceNoise()``,
+        ``StudentNoise(freedom)``, or ``BernoulliArms(link)``.
+    sigma
+        The standard deviation of one observation, one number or one for each alternative.
+    count_error
+        How voters misreport their counts: None, ``Percentage(size)``, ``Replacement(probability)``, or any
+        ``(random, counts, experience) -> reported``.
+    votes
+        What the voters report: ``values``, ``rankings`` or ``top``.
+
+    Notes
+    -----
+    Each part may be written as text, its name and numbers: ``experience="specialists:2:40:1"``,
+    ``noise="student:5"``, ``count_error="percentage:0.5"``.
+
+    Examples
+    --------
+    >>> Scenario(voters=3, alternatives=2, sigma=10, experience="uniform:1:5").experience
+    UniformCounts(low=1, high=5)
+    """
+
+    voters: int = 10
+    alternatives: int = 10
+    prior: Prior = field(default_factory=NormalTruth)
+    experience: Experience = field(default_factory=UniformCounts)
+    noise: Observation = field(default_factory=NormalNoise)
+    sigma: float | tuple[float, ...] = 1.0
+    count_error: CountError | None = None
+    votes: Kind = "values"
+
+    def __post_init__(self) -> None:
+        for name, least in (("voters", 1), ("alternatives", 2)):
+            number = getattr(self, name)
+            if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < least:
+                raise InputError(f"a scenario needs a whole number of {name}, at least {least}, not {number!r}")
+            self._set(name, int(number))
+        for name in PARTS:
+            self._set(name, _part(name, getattr(self, name)))
+        if np.ndim(self.sigma):
+            self._set("sigma", tuple(np.asarray(self.sigma, dtype=float).tolist()))
+        if self.votes not in get_args(Kind):
+            raise InputError(f"votes can be values, rankings or top, not {self.votes!r}")
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse parts that do not fit each other."""
+        n = self.alternatives
+        sigma = np.atleast_1d(self.sigma)
+        if len(sigma) not in (1, n) or not (np.isfinite(sigma) & (sigma > 0)).all():
+            raise InputError(f"sigma is a number above 0, or one for each of {n} alternatives, not {self.sigma!r}")
+        if self.votes == "differences" and n != 2:
+            raise InputError(f"differences are votes on two alternatives, not {n}")
+        if isinstance(self.prior, FixedTruth) and len(self.prior.values) != n:
+            raise InputError(f"there are {len(self.prior.values)} fixed truths for {n} alternatives")
+        if isinstance(self.noise, BernoulliArms):
+            if self.sigma != 1:
+                raise InputError("Bernoulli arms have no sigma; leave it out")
+            outside = isinstance(self.prior, FixedTruth) and not all(0 <= p <= 1 for p in self.prior.values)
+            if self.noise.link == "identity" and (outside or not isinstance(self.prior, FixedTruth)):
+                raise InputError("the identity link needs fixed truths that are probabilities; try the link logistic")
+        if isinstance(self.experience, GivenCounts):
+            shape = np.shape(self.experience.matrix)
+            if shape != (self.voters, n):
+                raise InputError(f"the given counts are {shape[0]} × {shape[1]}, the scenario {self.voters} × {n}")
+        if self.noise.whole_counts and not self.experience.whole:
+            raise InputError("this noise is summed observation by observation; the counts must be whole numbers")
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def replace(self, **changes: Any) -> "Scenario":
+        """Return a scenario like this one but for the changes."""
+        unknown = set(changes) - {own.name for own in fields(self)}
+        if unknown:
+            known = ", ".join(own.name for own in fields(self))
+            raise InputError(f"a scenario has no {sorted(unknown)[0]}; it has {known}")
+        return dataclasses.replace(self, **changes)
+
+    def draw(self, stream: Callable[[int], Random], batch: Shape) -> Draws:
+        """Draw instances of shape ``batch``.
+
+        ``stream(k)`` is the source for the truths (0), the counts (1), the observations (2), the reports (3) and the
+        lots (4), so that scenarios that differ in one of these share the others.
+        """
+        truth = self.noise.truth(self.prior.draw(stream(0), (*batch, self.alternatives)))
+        xp = namespace(truth)
+        counts = self.experience.draw(stream(1), (*batch, self.voters, self.alternatives))
+        seen = counts > 0
+        sigma = xp.asarray(self.sigma, dtype=truth.dtype)
+        values = self.noise.means(stream(2), truth[..., None, :], xp.where(seen, counts, 1), sigma)
+        reported = counts
+        if self.count_error is not None:
+            told = self.count_error(stream(3), counts, self.experience)
+            reported = xp.where(seen, xp.where(told > 0, told, counts), 0)
+        lots = stream(4).uniform(truth.shape)
+        return Draws(truth, counts, reported, xp.where(seen, values, xp.nan), lots)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scenario as plain Python objects, ready for JSON."""
+        return {own.name: _plain(getattr(self, own.name)) for own in fields(self)}
+
+
+def _part(what: str, given: Any) -> Any:
+    """Make a part of a scenario from what a user gave."""
+    if isinstance(given, str):
+        name, *rest = given.split(":")
+        make = PARTS[what][_found(name, what)]
+        try:
+            return make(*map(_number, rest))
+        except TypeError as error:
+            raise InputError(f"{given!r}: {name} takes {_parameters(make) or 'no numbers'}") from error
+    if what == "prior" and isinstance(given, Sequence):
+        return FixedTruth(*given)
+    if what == "experience" and isinstance(given, int | float | np.number):
+        return ConstantCounts(float(given))
+    if what == "experience" and isinstance(given, Sequence | np.ndarray):
+        return GivenCounts(given)
+    kinds = tuple(PARTS[what].values())
+    hook = what == "count_error" and (given is None or callable(given))
+    if hook or isinstance(given, kinds):  # type: ignore[arg-type]
+        return given
+    raise InputError(f"the {what} can be {', '.join(PARTS[what])}, not {given!r}")
+
+
+def _found(name: str, what: str) -> str:
+    return list(PARTS[what])[find(name, {known: i for i, known in enumerate(PARTS[what])}, what)]
+
+
+def _number(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _parameters(make: Any) -> str:
+    return " and ".join(own.name for own in fields(make))
+
+
+def _plain(part: Any) -> Any:
+    if dataclasses.is_dataclass(part) and not isinstance(part, type):
+        names = {type_: name for parts in PARTS.values() for name, type_ in parts.items()}
+        return {"name": names[type(part)], **dataclasses.asdict(part)} if type(part) in names else repr(part)
+    return f"{part.__module__}.{part.__qualname__}" if callable(part) and hasattr(part, "__qualname__") else part
+
+
+_HIGH = Scenario(sigma=math.sqrt(1000))
+SCENARIOS: Mapping[str, Scenario] = {
+    "high-variance": _HIGH,
+    "low-variance": Scenario(sigma=math.sqrt(10)),
+    "count-noise": _HIGH.replace(count_error=Percentage(0.5)),
+    "count-replacement": _HIGH.replace(count_error=Replacement(0.33)),
+}
+"""The conditions of the paper's four tables."""
+
+
+def scenario(name: str | Scenario, **changes: Any) -> Scenario:
+    """Return a scenario of the paper by name, with changes.
+
+    >>> scenario("count-noise", voters=30).count_error
+    Percentage(size=0.5)
+    """
+    if isinstance(name, Scenario):
+        return name.replace(**changes)
+    if not isinstance(name, str):
+        raise InputError(f"a scenario is a Scenario or one of {', '.join(SCENARIOS)}, not {name!r}")
+    place = find(name, {known: i for i, known in enumerate(SCENARIOS)}, "scenario")
+    return list(SCENARIOS.values())[place].replace(**changes)

@@ -1,0 +1,136 @@
+"""Votes with a known truth."""
+
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from veritally.arrays import Array, Random, array_library
+from veritally.ballots import Ballots, Values
+from veritally.errors import InputError
+from veritally.noise.scenario import Draws, Scenario, scenario
+from veritally.profile import Profile
+
+Backend: TypeAlias = Literal["numpy", "jax"]
+
+_BLOCK_CELLS = 1 << 17  # part of what a seed means: other blocks would draw other numbers
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Instances of a scenario.
+
+    Attributes
+    ----------
+    scenario, seed
+        Where they come from.
+    truth
+        ``(instance, alternative)``.
+    counts
+        The true counts, ``(instance, voter, alternative)``; the profile has the reported ones.
+    profile
+        The votes, with the instances as decisions.
+    """
+
+    scenario: Scenario
+    seed: int
+    truth: Array
+    counts: Array
+    profile: Profile
+
+    def __repr__(self) -> str:
+        return f"Trials({self.profile!r})"
+
+
+def simulate(
+    given: Scenario | str, *, instances: int = 1000, seed: int = 0, backend: Backend = "numpy", **changes: Any
+) -> Trials:
+    """Draw votes with a known truth.
+
+    Parameters
+    ----------
+    given
+        A scenario, or the name of one: ``high-variance``, ``low-variance``, ``count-noise``, ``count-replacement``.
+    instances
+        How many decisions to draw. Fewer of them with the same seed are the first of more.
+    seed
+        The same seed gives the same truths and votes.
+    backend
+        The library that draws, ``numpy`` or ``jax``; each has its own numbers.
+    **changes
+        Fields of the scenario to set, such as ``voters=30``.
+
+    Examples
+    --------
+    >>> trials = simulate("high-variance", voters=30, instances=5, seed=1)
+    >>> trials.profile, trials.truth.shape
+    (Profile(5 decisions, 30 voters, 10 alternatives, values), (5, 10))
+    """
+    chosen = scenario(given, **changes)
+    instances, seed = whole(instances, "instances", least=1), whole(seed, "seed")
+    xp = array_library(backend)
+    pieces = list(draws(chosen, seed, 0, instances, backend))
+    parts = zip(*pieces, strict=True)
+    truth, counts, reported, values, _ = (piece[0] if len(piece) == 1 else xp.concat(piece) for piece in parts)
+    profile = Profile.trusted(ballots_from(values, reported))
+    coarsen = {"differences": Profile.as_differences, "rankings": Profile.as_rankings, "top": Profile.as_top}
+    if chosen.votes in coarsen:
+        profile = coarsen[chosen.votes](profile)
+    return Trials(chosen, seed, truth, counts, profile)
+
+
+def draws(given: Scenario, seed: int, start: int, stop: int, backend: Backend = "numpy") -> Iterator[Draws]:
+    """Yield the instances from ``start`` to ``stop`` in pieces; an instance is the same however the range is cut.
+
+    NumPy draws in whole blocks, keyed by seed and block, whose size depends on that of the scenario alone; JAX has a
+    key for each instance and gives one piece.
+    """
+    if backend == "jax":
+        yield draw_in_jax(given, seed, start, stop - start)
+        return
+    size = block_size(given)
+    for block in range(start // size, -(-stop // size)):
+        drawn = given.draw(partial(stream, np.zeros(0), given, seed, block), (size,))
+        first = block * size
+        yield Draws(*(x[max(start - first, 0) : stop - first] for x in drawn))
+
+
+def draw_in_jax(given: Scenario, seed: Array | int, start: Array | int, size: int) -> Draws:
+    """Draw ``size`` instances from number ``start`` on; compiles under ``jax.jit``."""
+    import jax
+    import jax.numpy as jnp
+
+    def one(instance: Array) -> Draws:
+        return given.draw(partial(stream, jnp.zeros(0), given, seed, instance), ())
+
+    return Draws(*jax.vmap(one)(start + jnp.arange(size, dtype=jnp.uint32)))
+
+
+def stream(like: Array, given: Scenario, seed: Array | int, place: Array | int, number: int) -> Random:
+    """Return one of the sources at a place; scenarios of equal size share them."""
+    return Random.of(like, seed, given.voters, given.alternatives, place, number)
+
+
+def block_size(given: Scenario) -> int:
+    """Return the number of instances that NumPy draws at once."""
+    return max(1, _BLOCK_CELLS // (given.voters * given.alternatives))
+
+
+def ballots_from(values: Array, counts: Array) -> Ballots:
+    """Make ballots of values, one for each voter, from arrays that need no check."""
+    xp = values.__array_namespace__()
+    return Values(values, counts, xp.ones_like(counts[..., 0]), xp.any(counts > 0, axis=-2))
+
+
+def whole(number: Any, what: str, least: int = 0) -> int:
+    """Require a whole number."""
+    try:
+        result = operator.index(number)
+    except TypeError:
+        result = least - 1
+    if result < least or isinstance(number, bool):
+        raise InputError(f"{what} must be a whole number, {least} or more, not {number!r}")
+    return result
