@@ -96,6 +96,12 @@ class Lineup:
         """The kinds of votes they take."""
         return {entry.info.votes for entry in self.entries}
 
+    @property
+    def samples(self) -> int:
+        """The most random numbers that a rule draws for a voter."""
+        drawing = [entry for entry in self.entries if entry.info.stochastic]
+        return max((dict(entry.parameters).get("samples", entry.info.encoder.samples) for entry in drawing), default=0)
+
     def make(self, sigma: float | tuple[float, ...], seed: Any) -> dict[str, Rule]:
         """Make the rules."""
         return {entry.label: entry.make(sigma, seed) for entry in self.entries}

@@ -37,6 +37,7 @@ def run(
         rules_seed = _seed(scenario, seed, start, drawn.truth)
         measured = _compiled_judge(lineup, measures, scenario.sigma)(drawn, rules_seed)
         return Moments.of(np.asarray(measured)[..., : stop - start])
+    np.empty(_KEPT, dtype=np.int8)  # freed at once
     blocks = range(start // block_size(scenario), 1 << 60)
     parts = [
         Moments.of(judge(lineup, measures, scenario.sigma, drawn, int(_seed(scenario, seed, block, drawn.truth))))
@@ -99,13 +100,11 @@ def fitting(scenario: Scenario, lineup: Lineup, backend: Backend) -> int:
     import jax
 
     limit = (jax.devices()[0].memory_stats() or {}).get("bytes_limit", _MEMORY)
-    samples = max(
-        [0, *(dict(entry.parameters).get("samples", 100) for entry in lineup.entries if entry.info.stochastic)]
-    )
-    each = 4 * (_ARRAYS * cells + samples * scenario.voters)
-    return max(1, min(limit // 2, _LARGEST) // each)
+    each = 4 * scenario.voters * (_ARRAYS * scenario.alternatives + lineup.samples)
+    return max(1, int(min(limit // 2, _LARGEST)) // each)
 
 
+_KEPT = 31 << 20  # bytes: glibc's allocator keeps free memory up to twice the largest block it has seen freed
 _CHUNK_CELLS = 1 << 21
 _MEMORY = 2 << 30  # bytes, where the device does not say what it has
 _LARGEST = 32 << 30  # bytes beyond which larger chunks gain nothing

@@ -17,13 +17,13 @@ def arithmetic(counts: Array) -> Array:
 def harmonic(counts: Array) -> Array:
     """Harmonic mean of each voter's counts over what the voter saw."""
     xp = namespace(counts)
-    inverse = xp.sum(xp.where(counts > 0, 1 / xp.where(counts > 0, counts, 1), 0), axis=-1)
+    inverse = xp.sum(1 / xp.where(counts > 0, counts, xp.inf), axis=-1)
     return _seen(counts) / xp.where(inverse > 0, inverse, 1)
 
 
 def _seen(counts: Array) -> Array:
     xp = namespace(counts)
-    return xp.sum(xp.astype(counts > 0, counts.dtype), axis=-1)
+    return xp.astype(xp.count_nonzero(counts, axis=-1), counts.dtype)
 
 
 def _root(mean: Array) -> Array:
@@ -107,10 +107,9 @@ class Borda:
     def __call__(self, ballots: Ballots) -> Encoding:
         """Encode each voter."""
         xp = namespace(ballots.votes)
-        alternatives = _seen(xp.astype(ballots.mask, ballots.counts.dtype))[..., None]
-        whole = _seen(ballots.counts) == alternatives
-        points = centred(ballots) + xp.where(whole, (alternatives - 1) / 2, 0)[..., None] * (ballots.counts > 0)
-        return Encoding(points)
+        ranks, n = ballots.votes, _seen(ballots.votes)
+        whole = n == _seen(xp.astype(ballots.mask, ranks.dtype))[..., None]
+        return Encoding(xp.where(ranks > 0, xp.where(whole, n, (n + 1) / 2)[..., None] - ranks, 0))
 
 
 @dataclass(frozen=True)

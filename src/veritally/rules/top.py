@@ -66,10 +66,10 @@ class TopLowerBound:
         """Encode each voter."""
         xp = namespace(ballots.votes)
 
-        def kernel(variance: Array, favourite: Array) -> tuple[Array]:
+        def kernel(variance: Array, favourite: Array) -> Array:
             own = xp.sum(xp.where(favourite, variance, 0), axis=0)
             power = xp.where(favourite, 0, 1 / xp.sqrt(own + variance))
-            return (xp.where(favourite, xp.sum(power, axis=0), -power),)
+            return xp.where(favourite, xp.sum(power, axis=0), -power)
 
         return Encoding(_shared_among_favourites(ballots.votes, kernel, ballots.variances(self.sigma)))
 
@@ -107,7 +107,7 @@ class TopGradient:
         xp = namespace(ballots.votes)
         deviations = xp.sqrt(ballots.variances(self.sigma))
 
-        def kernel(deviation: Array, favourite: Array) -> tuple[Array]:
+        def kernel(deviation: Array, favourite: Array) -> Array:
             ratio = _ratios(deviation, favourite)
             scale = 1 / xp.maximum(xp.max(ratio, axis=0), xp.asarray(1, dtype=ratio.dtype))
             rivals = xp.sum(xp.astype(ratio > 0, ratio.dtype), axis=0)
@@ -122,7 +122,7 @@ class TopGradient:
 
             probability, losses, _ = _integrate(ratio, node, last - first + 1)
             loss = losses / (probability * deviation)
-            return (xp.where(favourite, xp.sum(loss, axis=0), -loss),)
+            return xp.where(favourite, xp.sum(loss, axis=0), -loss)
 
         return Encoding(_shared_among_favourites(ballots.votes, kernel, deviations))
 
@@ -160,30 +160,34 @@ class TopMonteCarlo:
         deviations = xp.sqrt(ballots.variances(self.sigma))
         draws = Random.of(deviations, self.seed).normal((*deviations.shape[:-1], self.samples))
 
-        def kernel(deviation: Array, draw: Array, favourite: Array) -> tuple[Array]:
+        def kernel(deviation: Array, draw: Array, favourite: Array) -> Array:
             probability, losses, mean = _integrate(_ratios(deviation, favourite), lambda g: (draw[g], 0), self.samples)
-            return (xp.where(favourite, mean, -losses) / (probability * deviation),)
+            return xp.where(favourite, mean, -losses) / (probability * deviation)
 
         return Encoding(_shared_among_favourites(ballots.votes, kernel, deviations, draws))
 
 
-def _shared_among_favourites(shares: Array, kernel: Callable[..., tuple[Array]], *arrays: Array) -> Array:
-    """Σ over favourites of the voter's share for it times ``kernel`` of the arrays and a vote for it alone.
+def _shared_among_favourites(shares: Array, kernel: Callable[..., Array], *arrays: Array) -> Array:
+    """Average ``kernel``, what a vote for one favourite alone adds, over each voter's favourites.
 
     Takes as many turns as the longest tie has favourites, in most cases one.
     """
     xp = namespace(shares)
     n = shares.shape[-1]
-    positions = xp.arange(n, dtype=xp.int32)
+    small = xp.int8 if n < 127 else xp.int32
+    positions = xp.arange(n, dtype=small)[:, None]
 
-    def turn(state: tuple[Array, Array]) -> tuple[Array, Array]:
-        left, weights = state
-        favourite = positions == xp.min(xp.where(left > 0, positions, n), axis=-1, keepdims=True)
-        share = xp.sum(xp.where(favourite, left, 0), axis=-1, keepdims=True)
-        (weight,) = by_alternative(kernel, *arrays, favourite)
-        return xp.where(favourite, 0, left), weights + xp.where(share > 0, share * weight, 0)
+    def average(shares: Array, *arrays: Array) -> tuple[Array]:
+        def turn(state: tuple[Array, Array]) -> tuple[Array, Array]:
+            left, weights = state
+            favourite = positions == xp.min(xp.where(left, positions, xp.asarray(n, dtype=small)), axis=0)
+            added = xp.where(xp.any(left, axis=0), kernel(*arrays, favourite), 0)
+            return left & ~favourite, weights + added
 
-    return while_loop(lambda state: xp.any(state[0] > 0), turn, (shares, xp.zeros_like(shares)))[1]
+        weights = while_loop(lambda state: xp.any(state[0]), turn, (shares > 0, xp.zeros_like(shares)))[1]
+        return (weights * xp.max(shares, axis=0),)
+
+    return by_alternative(average, shares, *arrays)[0]
 
 
 def _ratios(deviation: Array, favourite: Array) -> Array:

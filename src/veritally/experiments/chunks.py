@@ -1,0 +1,195 @@
+"""Work in pieces that several processes can do, that can be kept, and that add up in a fixed order."""
+
+import functools
+import hashlib
+import importlib
+import importlib.metadata
+import json
+import multiprocessing
+import os
+import pickle
+import platform
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from itertools import islice
+from multiprocessing.connection import wait as wait_for
+from pathlib import Path
+from typing import Any
+
+from veritally.errors import InputError
+from veritally.experiments.lineup import Lineup
+from veritally.experiments.measures import Moments
+from veritally.experiments.run import fitting, run
+from veritally.noise.scenario import Scenario
+from veritally.noise.simulation import Backend
+
+_AHEAD = 4  # chunks handed out for each worker
+_SOURCES = (
+    "arrays.py",
+    "ballots.py",
+    "registry.py",
+    "rules/*.py",
+    "noise/*.py",
+    "experiments/chunks.py",
+    "experiments/lineup.py",
+    "experiments/measures.py",
+    "experiments/run.py",
+)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some instances of a scenario, and the rules to measure on them."""
+
+    scenario: Scenario
+    lineup: Lineup
+    measures: tuple[str, ...]
+    seed: int
+    start: int
+    stop: int
+    backend: Backend = "numpy"
+    size: int | None = None
+
+    def run(self) -> Moments:
+        """Do the work."""
+        return run(self.scenario, self.lineup, self.measures, self.seed, self.start, self.stop, self.backend, self.size)
+
+    @property
+    def cells(self) -> int:
+        """The number of votes, to which the work is proportional."""
+        return (self.stop - self.start) * self.scenario.voters * self.scenario.alternatives
+
+    @functools.cached_property
+    def key(self) -> str:
+        """What stands for everything that the result depends on, the code and its libraries included."""
+        configuration = {
+            "scenario": self.scenario.to_dict(),
+            "rules": self.lineup.labels,
+            "measures": self.measures,
+            "seed": self.seed,
+            "instances": [self.start, self.stop, self.size],
+            "backend": self.backend,
+            "versions": versions(self.backend),
+            "source": _fingerprint(),
+        }
+        return hashlib.sha256(json.dumps(configuration, sort_keys=True).encode()).hexdigest()
+
+
+def plan(
+    scenario: Scenario, lineup: Lineup, measures: tuple[str, ...], instances: int, seed: int, backend: Backend
+) -> list[Chunk]:
+    """Cut the instances of a scenario into chunks; how, depends on nothing but the configuration and the device."""
+    size = fitting(scenario, lineup, backend)
+    if backend == "jax":  # equal ones, so that one compiled program fits all
+        size = -(-instances // -(-instances // size))
+    return [
+        Chunk(
+            scenario,
+            lineup,
+            measures,
+            seed,
+            start,
+            min(start + size, instances),
+            backend,
+            size if backend == "jax" else None,
+        )
+        for start in range(0, instances, size)
+    ]
+
+
+def spread(chunks: Sequence[Chunk], workers: int = 1) -> Iterator[tuple[Chunk, Moments]]:
+    """Do the chunks, in several processes if there are ``workers``, and yield each as it is finished.
+
+    Accelerators are driven from this process alone.
+    """
+    if workers <= 1 or len(chunks) <= 1 or chunks[0].backend == "jax":
+        for chunk in chunks:
+            yield chunk, chunk.run()
+        return
+    try:
+        pickle.dumps(chunks[0])
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise InputError("this scenario cannot be sent to other processes; use one worker") from error
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _enter)
+    waiting = iter(chunks)
+    running: dict[Future[Moments], Chunk] = {}
+    try:
+        while True:
+            for chunk in islice(waiting, _AHEAD * workers - len(running)):
+                running[pool.submit(Chunk.run, chunk)] = chunk
+            if not running:
+                break
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(future), future.result()
+    except BrokenProcessPool as error:
+        raise InputError("a worker process was ended from outside; use fewer workers if memory is short") from error
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()
+
+
+def _enter() -> None:
+    """Leave interruptions to the parent, and do not outlive it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def follow() -> None:
+        if parent is not None:
+            wait_for([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
+
+
+def merged(chunks: Sequence[Chunk], workers: int = 1) -> Iterator[tuple[Chunk, Moments]]:
+    """Do the chunks of one scenario, yielding after each the sum of all from the first on, in their order."""
+    done: dict[int, tuple[Chunk, Moments]] = {}
+    place = {chunk: i for i, chunk in enumerate(chunks)}
+    total: Moments | None = None
+    reached = 0
+    for chunk, moments in spread(chunks, workers):
+        done[place[chunk]] = chunk, moments
+        while reached in done:
+            last, part = done.pop(reached)
+            total = part if total is None else total + part
+            reached += 1
+            yield last, total
+
+
+def versions(backend: Backend) -> dict[str, str]:
+    """Return the versions of all that computes."""
+    names = ["veritally", "numpy", "scipy", *(["jax", "jaxlib"] if backend == "jax" else [])]
+    return {"python": platform.python_version(), **{name: _version(name) for name in names}}
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:  # run from its source
+        return str(getattr(importlib.import_module(name), "__version__", "source"))
+
+
+@functools.cache
+def _fingerprint() -> str:
+    """Hash the source that results come from."""
+    digest = hashlib.sha256()
+    root = Path(__file__).parents[1]
+    for pattern in _SOURCES:
+        for path in sorted(root.glob(pattern)):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def check_workers(workers: Any) -> int:
+    """Return how many processes to use; None for one a core."""
+    if workers is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
+        raise InputError(f"workers must be a whole number above 0, not {workers!r}")
+    return workers

@@ -1,0 +1,224 @@
+"""The paper's four tables: what was published, and the same measured here."""
+
+import functools
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from veritally.ballots import find
+from veritally.errors import InputError
+from veritally.experiments.chunks import Chunk, check_workers, plan, spread, versions
+from veritally.experiments.ledger import Ledger
+from veritally.experiments.lineup import BEST_OF, Lineup
+from veritally.experiments.measures import Moments
+from veritally.noise.scenario import SCENARIOS
+from veritally.noise.simulation import Backend, whole
+from veritally.registry import rule_info
+
+MEASURED = ("regret", "accuracy")
+_ROUNDING = 1e-4 / math.sqrt(12)  # standard deviation of what printing four decimals takes off
+
+
+@functools.cache
+def _paper() -> dict[str, Any]:
+    return dict(json.loads(files("veritally.experiments").joinpath("published.json").read_text()))
+
+
+def published() -> dict[tuple[str, int, str], float]:
+    """Return the published regrets of our rules, by table, number of voters and canonical name.
+
+    >>> published()["high-variance", 3, "pairwise"]
+    1.176
+    """
+    cells: dict[tuple[str, int, str], float] = {}
+    for table, rows in _paper()["tables"].items():
+        for label, regrets in rows.items():
+            try:
+                rule = label if label in BEST_OF else rule_info(label).name
+            except InputError:  # a rule that is not here
+                continue
+            cells |= {(table, m, rule): regret for m, regret in zip(_paper()["voters"], regrets, strict=True)}
+    return cells
+
+
+@dataclass(frozen=True)
+class Result:
+    """One cell: a rule in a column of a table."""
+
+    table: str
+    voters: int
+    rule: str
+    regret: float
+    se: float
+    accuracy: float
+    instances: int
+    published: float | None
+    z: float | None
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Measured tables.
+
+    Attributes
+    ----------
+    configuration
+        Everything the numbers depend on.
+    rules
+        The names of the rules.
+    moments
+        What was measured, by table and number of voters.
+    """
+
+    configuration: dict[str, Any]
+    rules: tuple[str, ...]
+    moments: dict[tuple[str, int], Moments]
+
+    @property
+    def tables(self) -> list[str]:
+        """The tables, in the paper's order."""
+        return list(dict.fromkeys(table for table, _ in self.moments))
+
+    @property
+    def voters(self) -> list[int]:
+        """The columns."""
+        return sorted({voters for _, voters in self.moments})
+
+    def place(self, table: str, voters: int, rule: str) -> int | None:
+        """Return where a rule stands in the moments of a cell; for ``borda+`` and the like, its best variant there."""
+        if rule not in BEST_OF:
+            return self.rules.index(rule) if rule in self.rules else None
+        regrets = self.moments[table, voters].means[0]
+        variants = [r for r, name in enumerate(self.rules) if name.startswith(rule)]
+        return min(variants, key=lambda r: float(regrets[r]), default=None)
+
+    def names(self) -> list[str]:
+        """Return the rules, with the families the paper enters by their best before their variants."""
+        names: list[str] = []
+        for rule in self.rules:
+            family = next((family for family in BEST_OF if rule.startswith(family)), None)
+            if family and family not in names:
+                names.append(family)
+            names.append(rule)
+        return names
+
+    def results(self) -> Iterator[Result]:
+        """Yield every cell."""
+        paper = published()
+        for (table, voters), moments in self.moments.items():
+            for name in self.names():
+                r = self.place(table, voters, name)
+                assert r is not None
+                regret, se = float(moments.means[0, r]), float(moments.errors[0, r])
+                printed = paper.get((table, voters, name))
+                yield Result(
+                    table,
+                    voters,
+                    name,
+                    regret,
+                    se,
+                    float(moments.means[1, r]),
+                    moments.instances,
+                    printed,
+                    None if printed is None else _z(regret, se, moments.instances, printed),
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python objects that :meth:`from_dict` turns into the same reproduction."""
+        cells = [
+            {"table": table, "voters": voters, "moments": moments.to_dict()}
+            for (table, voters), moments in self.moments.items()
+        ]
+        return {"configuration": self.configuration, "rules": list(self.rules), "cells": cells}
+
+    @classmethod
+    def from_dict(cls, numbers: dict[str, Any]) -> "Reproduction":
+        """Undo :meth:`to_dict`."""
+        moments = {(cell["table"], cell["voters"]): Moments.from_dict(cell["moments"]) for cell in numbers["cells"]}
+        return cls(numbers["configuration"], tuple(numbers["rules"]), moments)
+
+
+def _z(regret: float, se: float, instances: int, printed: float) -> float:
+    """How many standard errors lie between a measured and a published regret, those of both counted.
+
+    That of the published one is taken from the spread measured here, over as many instances as the paper has, and the
+    four decimals it was printed with.
+    """
+    theirs = se * math.sqrt(instances / _paper()["instances"])
+    return (regret - printed) / math.hypot(se, theirs, _ROUNDING)
+
+
+def measure_tables(
+    ledger: Path,
+    *,
+    tables: Iterable[str] | None = None,
+    voters: Iterable[int] | None = None,
+    rules: Iterable[str] | None = None,
+    instances: int = 2000,
+    seed: int = 0,
+    workers: int | None = 1,
+    backend: Backend = "numpy",
+    progress: Callable[[int, int], None] | None = None,
+) -> Reproduction:
+    """Measure the paper's tables, or go on where an interrupted run stopped.
+
+    Parameters
+    ----------
+    ledger
+        The file in which finished chunks are kept.
+    tables, voters, rules
+        Which to measure; by default all. Rules are named as in :func:`veritally.compare`.
+    instances, seed, workers, backend
+        As for :func:`veritally.compare`. The numbers do not depend on the number of workers.
+    progress
+        Called with the work done and the work to do.
+    """
+    columns = _paper()["voters"] if voters is None else sorted({whole(m, "voters", least=1) for m in voters})
+    known = {name: i for i, name in enumerate(SCENARIOS)}
+    chosen = [name for name in SCENARIOS if tables is None or name in {*_known(tables, known)}]
+    n, kind = _paper()["alternatives"], "values"
+    lineup = Lineup.of(rules, "values", n)
+    instances, seed = whole(instances, "instances", least=2), whole(seed, "seed")
+    cells: dict[tuple[str, int], list[Chunk]] = {
+        (table, m): plan(SCENARIOS[table].replace(voters=m, votes=kind), lineup, MEASURED, instances, seed, backend)
+        for table in chosen
+        for m in columns
+    }
+    chunks = [chunk for cell in cells.values() for chunk in cell]
+    kept = Ledger(ledger)
+    try:
+        todo = sorted((chunk for chunk in chunks if chunk not in kept), key=lambda chunk: -chunk.cells)
+        work = sum(chunk.cells for chunk in chunks)
+        done = work - sum(chunk.cells for chunk in todo)
+        if progress is not None:
+            progress(done, work)
+        for chunk, moments in spread(todo, check_workers(workers)):
+            kept.add(chunk, moments)
+            done += chunk.cells
+            if progress is not None:
+                progress(done, work)
+        totals = {
+            cell: functools.reduce(Moments.__add__, (kept[chunk] for chunk in parts)) for cell, parts in cells.items()
+        }
+    finally:
+        kept.close()
+    configuration = {
+        "tables": {table: SCENARIOS[table].to_dict() for table in chosen},
+        "voters": list(columns),
+        "rules": list(lineup.labels),
+        "instances": instances,
+        "seed": seed,
+        "backend": backend,
+        "versions": versions(backend),
+    }
+    return Reproduction(configuration, lineup.labels, totals)
+
+
+def _known(tables: Iterable[str], known: dict[str, int]) -> Iterator[str]:
+    for name in tables:
+        find(name, known, "table")
+        yield name
