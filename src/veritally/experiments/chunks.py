@@ -23,7 +23,7 @@ from typing import Any
 from veritally.errors import InputError
 from veritally.experiments.lineup import Lineup
 from veritally.experiments.measures import Moments
-from veritally.experiments.run import fitting, run
+from veritally.experiments.run import compile_together, fitting, run
 from veritally.noise.scenario import Scenario
 from veritally.noise.simulation import Backend
 
@@ -106,7 +106,10 @@ def spread(chunks: Sequence[Chunk], workers: int = 1) -> Iterator[tuple[Chunk, M
 
     Accelerators are driven from this process alone.
     """
-    if workers <= 1 or len(chunks) <= 1 or chunks[0].backend == "jax":
+    if chunks and chunks[0].backend == "jax":
+        workers = 1
+        compile_together(dict.fromkeys((c.scenario, c.lineup, c.measures, c.size or c.stop - c.start) for c in chunks))
+    if workers <= 1 or len(chunks) <= 1:
         for chunk in chunks:
             yield chunk, chunk.run()
         return

@@ -1,7 +1,8 @@
 """The inner loop: draw instances, let the rules score them, measure what they choose."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -33,9 +34,11 @@ def run(
     ``size`` is the number of instances that JAX compiles for; what goes beyond ``stop`` is dropped.
     """
     if backend == "jax":
-        drawn = _compiled_draw(scenario, size or stop - start)(seed, start)
-        rules_seed = _seed(scenario, seed, start, drawn.truth)
-        measured = _compiled_judge(lineup, measures, scenario.sigma)(drawn, rules_seed)
+        size = size or stop - start
+        drawn = _compiled_draw(scenario, size)(seed, start)
+        measured = _compiled_judge(lineup, measures, _telling(scenario), size)(
+            drawn, _seed(scenario, seed, start, drawn.truth)
+        )
         return Moments.of(np.asarray(measured)[..., : stop - start])
     np.empty(_KEPT, dtype=np.int8)  # freed at once
     blocks = range(start // block_size(scenario), 1 << 60)
@@ -79,15 +82,32 @@ def _seed(scenario: Scenario, seed: int, place: int, like: Array) -> Array:
 def _compiled_draw(scenario: Scenario, size: int) -> Any:
     import jax
 
-    return jax.jit(partial(draw_in_jax, scenario, size=size))
+    return jax.jit(partial(draw_in_jax, scenario, size=size)).lower(0, 0).compile()
 
 
 @functools.cache
-def _compiled_judge(lineup: Lineup, measures: tuple[str, ...], sigma: float | tuple[float, ...]) -> Any:
-    """Compile the rules, one program for all scenarios of a size that do not tell them σ."""
+def _compiled_judge(lineup: Lineup, measures: tuple[str, ...], scenario: Scenario, size: int) -> Any:
+    """Compile the rules; one program serves all scenarios of a size that tell the rules the same of σ."""
     import jax
 
-    return jax.jit(partial(judge, lineup, measures, sigma if isinstance(sigma, tuple) else 1.0))
+    drawn = jax.eval_shape(partial(draw_in_jax, scenario, 0, 0, size))
+    return jax.jit(partial(judge, lineup, measures, scenario.sigma)).lower(drawn, jax.numpy.int32(0)).compile()
+
+
+def _telling(scenario: Scenario) -> Scenario:
+    """Return the plainest scenario of the same size that tells the rules as much."""
+    sigma = scenario.sigma if isinstance(scenario.sigma, tuple) else 1.0
+    return Scenario(voters=scenario.voters, alternatives=scenario.alternatives, sigma=sigma)
+
+
+def compile_together(work: Iterable[tuple[Scenario, Lineup, tuple[str, ...], int]]) -> None:
+    """Compile all that JAX will need, side by side."""
+    programs: dict[tuple[Any, ...], None] = {}
+    for scenario, lineup, measures, size in work:
+        programs[_compiled_judge, lineup, measures, _telling(scenario), size] = None
+        programs[_compiled_draw, scenario, size] = None
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda program: program[0](*program[1:]), programs))
 
 
 def fitting(scenario: Scenario, lineup: Lineup, backend: Backend) -> int:
