@@ -1,0 +1,71 @@
+"""What the paper's text claims, checked by paired differences on the same instances."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from veritally.experiments.tables import Reproduction
+
+_CLEAR = 2.0  # standard errors beyond which a difference is clear
+
+_ANONYMOUS = (
+    ("pairwise", "borda"),
+    ("pairwise-normalized", "borda"),
+    ("top-lower-bound", "plurality"),
+    ("top-zero", "plurality"),
+    ("top-monte-carlo", "plurality"),
+)
+_RANKINGS = ("borda", "borda+", "pairwise", "pairwise-normalized")
+_TOPS = ("plurality", "plurality+", "top-lower-bound", "top-zero", "top-monte-carlo")
+CLAIMS: dict[str, tuple[tuple[str, str], ...]] = {
+    "Our rules beat the anonymous baselines": _ANONYMOUS,
+    "The zero approximation beats the lower bound": (("top-zero", "top-lower-bound"),),
+    "Pairwise rules beat plurality rules": tuple((one, other) for one in _RANKINGS for other in _TOPS),
+}
+FEW, MANY, LIMIT = "top-monte-carlo", "top-monte-carlo:samples=1000", "top-gradient"
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The difference between the regrets of two rules in one cell."""
+
+    table: str
+    voters: int
+    rule: str
+    other: str
+    difference: float
+    se: float
+    other_regret: float
+
+    @property
+    def z(self) -> float:
+        """The difference in standard errors; 0 where the rules never differ."""
+        return self.difference / self.se if self.se > 0 else 0.0
+
+    def __str__(self) -> str:
+        numbers = f"{self.difference:+.2g} ± {self.se:.1g}".replace("-", "−")
+        return f"`{self.rule}` less `{self.other}` in {self.table} at {self.voters} voters: {numbers}"
+
+
+def paired(reproduction: Reproduction, pairs: Sequence[tuple[str, str]]) -> list[Paired]:
+    """Return the differences between the rules of each pair in every cell that has both."""
+    found = []
+    for (table, voters), moments in reproduction.moments.items():
+        for rule, other in pairs:
+            r, s = (reproduction.place(table, voters, name) for name in (rule, other))
+            if r is not None and s is not None:
+                difference, error = moments.differences(s)
+                regret = float(moments.means[0, s])
+                found.append(Paired(table, voters, rule, other, float(difference[r]), float(error[r]), regret))
+    return found
+
+
+def verdict(differences: Sequence[Paired]) -> tuple[str, list[Paired]]:
+    """Say in how many cells the first rule of a pair is lower, and return those in which it is clearly not."""
+    z = np.array([one.z for one in differences])
+    lower, clear = int((z < 0).sum()), int((z < -_CLEAR).sum())
+    text = f"lower in {lower} of {len(z)} comparisons, by more than {_CLEAR:g} standard errors in {clear}"
+    against = [one for one in differences if one.z > _CLEAR]
+    text += f"; higher by as much in {len(against)}" if against else "; clearly higher in none"
+    return text, sorted(against, key=lambda one: -one.z)

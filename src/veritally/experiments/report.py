@@ -1,0 +1,216 @@
+"""The report of a reproduction: tables, figures, what differs, and what the text claims."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from veritally.experiments.claims import CLAIMS, FEW, LIMIT, MANY, paired, verdict
+from veritally.experiments.document import (
+    Block,
+    Bullets,
+    Cell,
+    Figure,
+    Heading,
+    Paragraph,
+    Table,
+    to_html,
+    to_latex,
+    to_markdown,
+)
+from veritally.experiments.figures import draw
+from veritally.experiments.lineup import BEST_OF
+from veritally.experiments.tables import Reproduction, Result, published
+from veritally.io.files import write_whole
+from veritally.registry import rule_info
+
+_FAR = 3.0  # standard errors beyond which a published cell is looked into
+
+_TITLES = {
+    "high-variance": "High variance",
+    "low-variance": "Low variance",
+    "count-noise": "50% count noise",
+    "count-replacement": "33% count replacement",
+}
+
+# What was found out about published cells that do not follow from the paper's description.
+_FINDINGS = {
+    ("high-variance", "borda+"): (
+        "none of the six listed modifications gives the printed figures at 3 and 10 voters. Points multiplied by √c "
+        "for each alternative, instead of by a mean for each voter, come near them, so another modification than "
+        "those listed may have been entered here."
+    ),
+    ("count-replacement", "top-lower-bound"): (
+        "the rule as described does better than printed, the more so the more voters there are, and beats plurality, "
+        "which the printed figures do not. The other rules of this table agree, so the counts are replaced as there."
+    ),
+}
+
+
+def write_report(reproduction: Reproduction, folder: Path, command: str) -> list[Path]:
+    """Write results, configuration, report and figures into a folder; return the files.
+
+    Without matplotlib there are no figures.
+    """
+    import polars as pl
+
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+
+    def write(name: str, data: bytes) -> None:
+        write_whole(folder / name, data)
+        written.append(folder / name)
+
+    results = list(reproduction.results())
+    frame = pl.DataFrame(list(map(asdict, results)), schema_overrides={"published": pl.Float64, "z": pl.Float64})
+    assert frame.columns == [field.name for field in fields(Result)]
+    write("results.csv", frame.write_csv().encode())
+    write("results.parquet", _parquet(frame))
+    configuration = {"command": command, **reproduction.configuration}
+    write("configuration.json", json.dumps(configuration, indent=2, ensure_ascii=False).encode() + b"\n")
+    pictures = _pictures(reproduction)
+    for name, files in pictures.items():
+        for suffix, data in files.items():
+            write(f"{name}.{suffix}", data)
+    blocks = document(reproduction, results, command, figures=bool(pictures))
+    write("README.md", to_markdown(blocks).encode())
+    write("report.html", to_html(blocks, {name: files["svg"].decode() for name, files in pictures.items()}).encode())
+    write("report.tex", to_latex(blocks).encode())
+    return written
+
+
+def _parquet(frame: Any) -> bytes:
+    import io
+
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _pictures(reproduction: Reproduction) -> Mapping[str, Mapping[str, bytes]]:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        return {}
+    return {table: draw(reproduction, table) for table in reproduction.tables}
+
+
+def document(reproduction: Reproduction, results: list[Result], command: str, figures: bool) -> list[Block]:
+    """Return the report as blocks."""
+    setting = reproduction.configuration
+    made_of = ", ".join(f"{name} {version}" for name, version in setting["versions"].items())
+    blocks: list[Block] = [
+        Heading("The paper's tables, reproduced", level=1),
+        Paragraph(
+            "Pitis & Zhang, Objective Social Choice (AAMAS 2020), compare rules by regret: the true quality of the "
+            "best alternative less that of the chosen one. Here are their four tables, measured anew: 10 alternatives, "
+            f"{setting['instances']:,} instances a column, all rules on the same ones, ties broken at random."
+        ),
+        Paragraph(f"Made by `{command}` (seed {setting['seed']}, backend {setting['backend']}; {made_of})."),
+        *_agreement(results),
+    ]
+    cells = {(one.table, one.voters, one.rule): one for one in results}
+    for table in reproduction.tables:
+        title = _TITLES.get(table, table)
+        blocks.append(Heading(title))
+        if figures:
+            blocks.append(Figure(table, f"{title}: regret against the number of voters; rings: as published"))
+        blocks += _tables(reproduction, table, cells)
+    return [*blocks, *_claims(reproduction)]
+
+
+def _agreement(results: list[Result]) -> list[Block]:
+    """Say how many published cells agree, and name those that do not."""
+    known = [one for one in results if one.z is not None]
+    if not known:
+        return []
+    near = [one for one in known if abs(one.z or 0) <= _FAR]
+    blocks: list[Block] = [
+        Heading("Agreement"),
+        Paragraph(
+            f"{len(near)} of {len(known)} published cells ({len(near) / len(known):.1%}) lie within |z| ≤ {_FAR:g}; z "
+            "is the difference in standard errors, those of both figures and the rounding of the published one counted."
+        ),
+    ]
+    far: dict[tuple[str, str], list[Result]] = {}
+    for one in known:
+        if abs(one.z or 0) > _FAR:
+            far.setdefault((one.table, one.rule), []).append(one)
+    items = []
+    for (table, rule), cells in far.items():
+        finding = _FINDINGS.get((table, rule), "nothing is known about this difference.")
+        each = "; ".join(f"{one.regret:.4f} for {one.published:.4f} at {one.voters}" for one in cells)
+        items.append(f"`{rule}` in {table} ({each} voters): {finding}")
+    return [*blocks, Bullets(items)] if items else blocks
+
+
+def _tables(reproduction: Reproduction, table: str, cells: Mapping[tuple[str, int, str], Result]) -> list[Block]:
+    """Return the rules of the paper beside the published figures, and all others below."""
+    voters = [m for m in reproduction.voters if (table, m) in reproduction.moments]
+    printed = {rule for name, _, rule in published() if name == table}
+    names = reproduction.names()
+    blocks: list[Block] = []
+    for title, chosen, theirs in (
+        ("Ours ± standard error; below, published and z. Bold: the lowest of its kind of votes.", printed, True),
+        ("Rules and variants that the paper has not printed: ours ± standard error.", set(names) - printed, False),
+    ):
+        rows: list[list[Cell] | None] = []
+        kind = None
+        for name in sorted((name for name in names if name in chosen), key=lambda name: _KINDS.index(_kind(name))):
+            if kind is not None and _kind(name) != kind:
+                rows.append(None)
+            kind = _kind(name)
+            rivals = [other for other in names if other in chosen and _kind(other) == kind]
+            row = [Cell((f"`{name}`",))]
+            for m in voters:
+                one = cells[table, m, name]
+                lowest = min(cells[table, m, other].regret for other in rivals)
+                bold = theirs and kind != "values" and one.regret == lowest
+                row.append(Cell(_lines(one, theirs), bold))
+            rows.append(row)
+        if rows:
+            header = ["voters", *map(str, voters)]
+            blocks += [Paragraph(title), Table(header, rows)]
+    return blocks
+
+
+_KINDS = ("values", "rankings", "top")
+
+
+def _kind(name: str) -> str:
+    family = name if name not in BEST_OF else name.rstrip("+")
+    return rule_info(family.partition(":")[0]).votes
+
+
+def _lines(one: Result, theirs: bool) -> tuple[str, ...]:
+    ours = f"{one.regret:.4f} ± {one.se:.4f}"
+    if not theirs or one.published is None or one.z is None:
+        return (ours,)
+    return ours, f"{one.published:.4f} ({one.z:+.1f})".replace("-", "−")
+
+
+def _claims(reproduction: Reproduction) -> list[Block]:
+    """Check what the text claims."""
+    items = []
+    for claim, pairs in CLAIMS.items():
+        differences = paired(reproduction, pairs)
+        if differences:
+            text, against = verdict(differences)
+            worst = f", most of all {against[0]}" if against else ""
+            items.append(f"{claim}: {text}{worst}.")
+    for rule, words in ((MANY, "1,000"), (LIMIT, f"infinitely many (`{LIMIT}`)")):
+        if differences := paired(reproduction, [(FEW, rule)]):
+            text, _ = verdict(differences)
+            ratios = [1 + one.difference / one.other_regret for one in differences]
+            items.append(
+                f"100 Monte Carlo samples do almost as well as {words}: their regret is {min(ratios):.3f} to "
+                f"{max(ratios):.3f} times that; {text}."
+            )
+    if not items:
+        return []
+    return [
+        Heading("What the text claims"),
+        Paragraph("Differences are paired: both rules on the same instances."),
+        Bullets(items),
+    ]
