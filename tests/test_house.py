@@ -19,7 +19,7 @@ STOREYS = (
     {"rules"},
     {"registry"},
     {"engine"},
-    {"io", "plots"},
+    {"io", "plots", "experiments"},
     {"cli"},
 )
 

@@ -1,16 +1,25 @@
 """Combine the votes of people or sources who saw different amounts of evidence."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from veritally.combine import concat, stack
 from veritally.engine import decide, evaluate
 from veritally.errors import InputError, InputWarning, TieError
 from veritally.explanation import Explanation
 from veritally.io.votes import read, write
-from veritally.noise import Scenario, Trials, scenario, simulate
 from veritally.outcome import Outcome
 from veritally.profile import Profile
 from veritally.registry import RuleInfo, rule, rules
 
+if TYPE_CHECKING:
+    from veritally.experiments.compare import Comparison, compare
+    from veritally.experiments.report import reproduce
+    from veritally.io.truth import read_truth, write_truth
+    from veritally.noise import Scenario, Trials, scenario, simulate
+
 __all__ = [
+    "Comparison",
     "Explanation",
     "InputError",
     "InputWarning",
@@ -20,14 +29,43 @@ __all__ = [
     "Scenario",
     "TieError",
     "Trials",
+    "compare",
     "concat",
     "decide",
     "evaluate",
     "read",
+    "read_truth",
+    "reproduce",
     "rule",
     "rules",
     "scenario",
     "simulate",
     "stack",
     "write",
+    "write_truth",
 ]
+
+# What deciding does not need is imported when it is first used, so that the start stays light.
+_LATER = {
+    "Comparison": "experiments.compare",
+    "Scenario": "noise",
+    "Trials": "noise",
+    "compare": "experiments.compare",
+    "noise": "noise",
+    "read_truth": "io.truth",
+    "reproduce": "experiments.report",
+    "scenario": "noise",
+    "simulate": "noise",
+    "write_truth": "io.truth",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'veritally' has no attribute {name!r}")
+    module = importlib.import_module(f"veritally.{_LATER[name]}")
+    return module if name == "noise" else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return __all__

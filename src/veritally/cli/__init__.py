@@ -1,14 +1,12 @@
 """The command: each subcommand parses, calls the library and prints."""
 
+import importlib
 import sys
 import warnings
 from typing import Any
 
 import click
 
-from veritally.cli.check import check
-from veritally.cli.decide import decide
-from veritally.cli.rules import rules
 from veritally.errors import InputError, InputWarning
 
 
@@ -16,8 +14,23 @@ class _Failure(click.ClickException):
     exit_code = 2
 
 
+_NAMES = ("decide", "check", "rules", "simulate", "compare", "reproduce")
+
+
 class _Commands(click.Group):
-    """A group in which bad input is one sentence and exit code 2, and warnings go to standard error."""
+    """A group in which bad input is one sentence and exit code 2, and warnings go to standard error.
+
+    Each command is a function in a module of its name, imported when it is called.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_NAMES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _NAMES:
+            return None
+        command: click.Command = getattr(importlib.import_module(f"veritally.cli.{cmd_name}"), cmd_name)
+        return command
 
     def invoke(self, ctx: click.Context) -> Any:
         with warnings.catch_warnings():
@@ -43,10 +56,6 @@ def _show(message: Warning | str, *_: Any) -> None:
 @click.version_option(package_name="veritally")
 def cli() -> None:
     """Combine the votes of people or sources who saw different amounts of evidence."""
-
-
-for _command in (decide, check, rules):
-    cli.add_command(_command)
 
 
 def main() -> None:

@@ -1,10 +1,14 @@
 """A sign of life where the wait may be felt."""
 
-from contextlib import AbstractContextManager, nullcontext
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 _FELT = 20_000_000  # bytes of votes that take about a second to read
+_STEP = 0.1  # of the work, after which a log gets a line
 
 
 def working(file: str) -> AbstractContextManager[Any]:
@@ -19,3 +23,56 @@ def working(file: str) -> AbstractContextManager[Any]:
     from rich.console import Console
 
     return Console(stderr=True).status(f"Working on {path.name} …")
+
+
+@contextmanager
+def bar(what: str) -> Iterator[Callable[[float], None]]:
+    """Show how much is done and how much time is left: a bar on a terminal, a line now and then in a log.
+
+    Yields a function that takes the share of the work that is done.
+    """
+    if not sys.stderr.isatty():
+        yield _Log(what)
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=1.0)
+        yield lambda share: progress.update(task, completed=share)
+
+
+class _Log:
+    """Lines for a log; none for what is over within two seconds."""
+
+    def __init__(self, what: str) -> None:
+        self.what, self.start, self.said = what, time.monotonic(), 0.0
+        self.before: float | None = None  # what an earlier run has done
+
+    def __call__(self, share: float) -> None:
+        if self.before is None:
+            self.before = self.said = share
+        spent = time.monotonic() - self.start
+        if spent > 2 and share < 1 and share - self.said >= _STEP:
+            left = spent * (1 - share) / (share - self.before)
+            print(f"{self.what}: {share:.0%} done, about {_duration(left)} left", file=sys.stderr, flush=True)
+            self.said = share
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

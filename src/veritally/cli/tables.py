@@ -1,7 +1,8 @@
 """Tables and bars for people to read: coloured on a terminal, plain in a pipe."""
 
+import math
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.bar import Bar
 from rich.console import Console
@@ -11,6 +12,10 @@ from rich.text import Text
 from veritally.explanation import Explanation
 from veritally.outcome import Outcome
 from veritally.registry import RuleInfo
+
+if TYPE_CHECKING:
+    from veritally.experiments.compare import Comparison
+    from veritally.experiments.tables import Reproduction
 
 _BAR = 30  # characters
 
@@ -35,6 +40,53 @@ def print_outcome(outcome: Outcome, explain: bool) -> None:
         table.add_row(*map(Text, (str(name), *_summary(one))))
     console.print(Text(f"By {outcome.rule}"))
     console.print(table)
+
+
+def print_comparison(comparison: "Comparison") -> None:
+    """Print a rule in each line, that of the lowest regret first."""
+    console = Console(highlight=False)
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    table.add_column("rule", no_wrap=True)
+    for title in ("regret", "accuracy", "correlation", f"less {comparison.baseline}"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for row in comparison.rows():
+        numbers = [_with_error(row[name], row[f"{name}_se"]) for name in ("accuracy", "correlation", "difference")]
+        if row["rule"] == comparison.baseline:
+            numbers[-1] = ""
+        name = Text(f"{row['rule']} *", style="bold green") if row["best"] else Text(row["rule"])
+        table.add_row(name, _with_error(row["regret"], row["se"]), *numbers)
+    console.print(Text(f"{comparison.instances:,} decisions, ± standard errors; * may have the lowest regret (95%)"))
+    console.print(table)
+
+
+def print_reproduction(reproduction: "Reproduction") -> None:
+    """Print each table: regrets, and how many standard errors they are from the published ones."""
+    console = Console(highlight=False)
+    results = list(reproduction.results())
+    cells = {(one.table, one.voters, one.rule): one for one in results}
+    for name in reproduction.tables:
+        table = Table(box=None, header_style="dim", pad_edge=False, title=f"{name}: regret (z)", title_justify="left")
+        table.add_column("voters")
+        for m in reproduction.voters:
+            table.add_column(str(m), justify="right", no_wrap=True)
+        for rule in reproduction.names():
+            row = [cells[name, m, rule] for m in reproduction.voters]
+            zs = ["       " if one.z is None else f" ({one.z:+.1f})" for one in row]
+            table.add_row(rule, *(f"{one.regret:.4f}{z:>8}" for one, z in zip(row, zs, strict=True)))
+        console.print(table)
+        console.print()
+    known = [one.z for one in results if one.z is not None]
+    if known:
+        near = sum(abs(z) <= 3 for z in known)
+        console.print(Text(f"{near} of {len(known)} published cells lie within 3 standard errors (|z| ≤ 3)."))
+
+
+def _with_error(number: float, error: float) -> str:
+    """Write a number with as many digits as its standard error leaves it."""
+    if not error > 0:
+        return f"{number:.4g}"
+    digits = max(0, 1 - math.floor(math.log10(error)) - (error / 10 ** math.floor(math.log10(error)) >= 2))
+    return f"{number:.{digits}f}±{error:.{digits}f}"
 
 
 def print_rules(rules: Iterable[RuleInfo]) -> None:

@@ -1,8 +1,9 @@
 """The report of a reproduction: tables, figures, what differs, and what the text claims."""
 
+import io
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from veritally.experiments.document import (
 )
 from veritally.experiments.figures import draw
 from veritally.experiments.lineup import BEST_OF
-from veritally.experiments.tables import Reproduction, Result, published
+from veritally.experiments.tables import Reproduction, Result, measure_tables, published
 from veritally.io.files import write_whole
 from veritally.registry import rule_info
 
@@ -53,8 +54,6 @@ def write_report(reproduction: Reproduction, folder: Path, command: str) -> list
 
     Without matplotlib there are no figures.
     """
-    import polars as pl
-
     folder.mkdir(parents=True, exist_ok=True)
     written = []
 
@@ -62,30 +61,22 @@ def write_report(reproduction: Reproduction, folder: Path, command: str) -> list
         write_whole(folder / name, data)
         written.append(folder / name)
 
-    results = list(reproduction.results())
-    frame = pl.DataFrame(list(map(asdict, results)), schema_overrides={"published": pl.Float64, "z": pl.Float64})
-    assert frame.columns == [field.name for field in fields(Result)]
+    frame = reproduction.to_frame()
     write("results.csv", frame.write_csv().encode())
-    write("results.parquet", _parquet(frame))
+    parquet = io.BytesIO()
+    frame.write_parquet(parquet)
+    write("results.parquet", parquet.getvalue())
     configuration = {"command": command, **reproduction.configuration}
     write("configuration.json", json.dumps(configuration, indent=2, ensure_ascii=False).encode() + b"\n")
     pictures = _pictures(reproduction)
     for name, files in pictures.items():
         for suffix, data in files.items():
             write(f"{name}.{suffix}", data)
-    blocks = document(reproduction, results, command, figures=bool(pictures))
+    blocks = document(reproduction, command, figures=bool(pictures))
     write("README.md", to_markdown(blocks).encode())
     write("report.html", to_html(blocks, {name: files["svg"].decode() for name, files in pictures.items()}).encode())
     write("report.tex", to_latex(blocks).encode())
     return written
-
-
-def _parquet(frame: Any) -> bytes:
-    import io
-
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer)
-    return buffer.getvalue()
 
 
 def _pictures(reproduction: Reproduction) -> Mapping[str, Mapping[str, bytes]]:
@@ -96,8 +87,9 @@ def _pictures(reproduction: Reproduction) -> Mapping[str, Mapping[str, bytes]]:
     return {table: draw(reproduction, table) for table in reproduction.tables}
 
 
-def document(reproduction: Reproduction, results: list[Result], command: str, figures: bool) -> list[Block]:
+def document(reproduction: Reproduction, command: str, figures: bool) -> list[Block]:
     """Return the report as blocks."""
+    results = list(reproduction.results())
     setting = reproduction.configuration
     made_of = ", ".join(f"{name} {version}" for name, version in setting["versions"].items())
     blocks: list[Block] = [
@@ -214,3 +206,22 @@ def _claims(reproduction: Reproduction) -> list[Block]:
         Paragraph("Differences are paired: both rules on the same instances."),
         Bullets(items),
     ]
+
+
+def reproduce(folder: str | PathLike[str], *, command: str = "vt.reproduce", **settings: Any) -> Reproduction:
+    """Measure the paper's tables and write results, report and figures into a folder.
+
+    Parameters
+    ----------
+    folder
+        Where to write. Finished chunks are kept there in ``chunks.jsonl``, so that a run that was interrupted, however
+        it was, goes on where it stopped.
+    command
+        What the report says it was made by.
+    **settings
+        ``tables``, ``voters``, ``rules``, ``instances``, ``seed``, ``workers``, ``backend`` and ``progress``, as for
+        :func:`veritally.experiments.tables.measure_tables`.
+    """
+    reproduction = measure_tables(Path(folder) / "chunks.jsonl", **settings)
+    write_report(reproduction, Path(folder), command)
+    return reproduction

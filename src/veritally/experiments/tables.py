@@ -4,7 +4,7 @@ import functools
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -126,6 +126,16 @@ class Reproduction:
                     printed,
                     None if printed is None else _z(regret, se, moments.instances, printed),
                 )
+
+    def to_frame(self, backend: str = "polars") -> Any:
+        """Return a tidy frame with a row for each cell; ``backend`` is ``"polars"``, ``"pandas"`` or ``"pyarrow"``."""
+        import narwhals as nw
+
+        rows = [asdict(result) for result in self.results()]
+        columns = {field.name: [row[field.name] for row in rows] for field in fields(Result)}
+        types = {str: nw.String(), int: nw.Int64()}
+        schema = {field.name: types.get(field.type, nw.Float64()) for field in fields(Result)}  # type: ignore[arg-type]
+        return nw.from_dict(columns, schema, backend=backend).to_native()  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python objects that :meth:`from_dict` turns into the same reproduction."""

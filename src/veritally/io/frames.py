@@ -52,7 +52,7 @@ def to_profile(table: pl.DataFrame, name: str, first_row: int, ballots: str | No
         raise InputError(f"{name}: has a header but no rows; it needs a row for each voter and alternative")
     if lower_is_better and vote == "rank":
         raise InputError(f"{name}: lower-is-better is about values; in ranks 1 is the best in any case")
-    place = _Place(name, "line" if first_row == 2 else "row", lines)
+    place = Place(name, "line" if first_row == 2 else "row", lines)
     decisions, decision = _coded(table["decision"], place) if "decision" in table.columns else (None, None)
     voters, voter = _labels(table["voter"], decision, place)
     alternatives, alternative = _labels(table["alternative"], decision, place)
@@ -66,7 +66,7 @@ def to_profile(table: pl.DataFrame, name: str, first_row: int, ballots: str | No
 
     def filled(column: str, blank: float) -> Array:
         array = np.full(shape, blank, dtype=float)
-        array[cells] = _numbers(table[column], place)
+        array[cells] = numbers(table[column], place)
         return array
 
     votes = filled(vote, np.nan)
@@ -79,7 +79,7 @@ def to_profile(table: pl.DataFrame, name: str, first_row: int, ballots: str | No
     multiplicity = None
     if "multiplicity" in table.columns:
         multiplicity = np.zeros(shape[:-1])
-        given = _numbers(table["multiplicity"], place)
+        given = numbers(table["multiplicity"], place)
         if np.isnan(given).any():
             raise InputError(f"{place(np.flatnonzero(np.isnan(given))[0])}: the multiplicity is empty")
         multiplicity[tuple(index[::-1] for index in cells[:-1])] = given[::-1]  # the first row of a voter stands
@@ -143,7 +143,7 @@ def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """Says where a row stands."""
 
     name: str
@@ -151,6 +151,7 @@ class _Place:
     lines: Any
 
     def __call__(self, row: Any) -> str:
+        """Name a row."""
         return f"{self.name}, {self.unit} {self.lines[int(row)]}"
 
 
@@ -185,7 +186,7 @@ def _warn_of_misspelt(table: pl.DataFrame, name: str) -> None:
             warnings.warn(message, InputWarning, stacklevel=4)
 
 
-def _coded(column: pl.Series, place: _Place) -> tuple[list[str], Array]:
+def _coded(column: pl.Series, place: Place) -> tuple[list[str], Array]:
     """Return the names in a column in order of appearance, and for each row the position of its name."""
     if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary):
         raise InputError(f"{place.name}: the column {column.name} holds {column.dtype}, not names")
@@ -199,7 +200,7 @@ def _coded(column: pl.Series, place: _Place) -> tuple[list[str], Array]:
     return names.to_list(), codes.to_numpy().astype(np.intp)
 
 
-def _labels(column: pl.Series, decision: Array | None, place: _Place) -> tuple[list[Any], Array]:
+def _labels(column: pl.Series, decision: Array | None, place: Place) -> tuple[list[Any], Array]:
     """Return names and positions, within each decision where there are several."""
     names, codes = _coded(column, place)
     if decision is None:
@@ -216,7 +217,7 @@ def _labels(column: pl.Series, decision: Array | None, place: _Place) -> tuple[l
     return each, position[pair]
 
 
-def _no_cell_twice(flat: Array, cells: int, table: pl.DataFrame, place: _Place) -> None:
+def _no_cell_twice(flat: Array, cells: int, table: pl.DataFrame, place: Place) -> None:
     hit = np.zeros(cells, dtype=bool)
     hit[flat] = True
     if np.count_nonzero(hit) == len(flat):
@@ -229,13 +230,13 @@ def _no_cell_twice(flat: Array, cells: int, table: pl.DataFrame, place: _Place) 
     )
 
 
-def _numbers(column: pl.Series, place: _Place) -> Array:
+def numbers(column: pl.Series, place: Place) -> Array:
     """Return a column as floats, blanks as NaN; text is named with its row."""
     if not (column.dtype.is_numeric() or column.dtype in (pl.String, pl.Null)):
         raise InputError(f"{place.name}: the column {column.name} holds {column.dtype}, not numbers")
-    numbers = column.cast(pl.Float64, strict=False)
-    text = numbers.is_null() & column.is_not_null()
+    parsed = column.cast(pl.Float64, strict=False)
+    text = parsed.is_null() & column.is_not_null()
     if text.any():
         row = int(np.flatnonzero(text.to_numpy())[0])
         raise InputError(f"{place(row)}: {column[row]!r} in the column {column.name} is not a number")
-    return numbers.fill_null(np.nan).to_numpy()
+    return parsed.fill_null(np.nan).to_numpy()

@@ -58,7 +58,7 @@ def read(source: Any, *, ballots: BallotColumn | None = None, lower_is_better: b
     if ballots not in (None, "value", "rank", "top"):
         raise InputError(f"ballots can be value, rank or top, not {ballots!r}")
     if isinstance(source, str | PathLike):
-        table, name, first_row = _load(source)
+        table, name, first_row = load(source)
     else:
         table, name, first_row = frames.from_native(source), "the frame", 0
     return frames.to_profile(table, name, first_row, ballots, lower_is_better)
@@ -71,18 +71,23 @@ def write(profile: Profile, path: str | PathLike[str]) -> None:
     """
     from veritally.io import frames
 
-    path = Path(path)
-    if path.suffix.lower() not in _FORMATS:
-        raise InputError(f"{path}: cannot tell the format from the suffix; use one of {', '.join(_FORMATS)}")
+    module, suffix = format_for(path)
     if not isinstance(profile, Profile):
         raise InputError(f"write takes a Profile, not {type(profile).__name__}; an outcome has to_json and to_frame")
-    module = _recognised(b"", path.suffix)
     buffer = io.BytesIO()
-    module.write(frames.from_profile(profile), buffer, path.suffix)
+    module.write(frames.from_profile(profile), buffer, suffix)
     write_whole(path, buffer.getvalue())
 
 
-def _load(source: str | PathLike[str]) -> "tuple[pl.DataFrame, str, int]":
+def format_for(path: str | PathLike[str]) -> tuple[ModuleType, str]:
+    """Return the module that writes the format of a path, and the path's suffix."""
+    suffix = Path(path).suffix
+    if suffix.lower() not in _FORMATS:
+        raise InputError(f"{path}: cannot tell the format from the suffix; use one of {', '.join(_FORMATS)}")
+    return _recognised(b"", suffix), suffix
+
+
+def load(source: str | PathLike[str]) -> "tuple[pl.DataFrame, str, int]":
     """Return the table in a file, a name for it, and the number a person would give its first row."""
     if str(source) == "-":
         if sys.stdin is None:

@@ -1,0 +1,76 @@
+"""``veritally compare``: which rule chooses best."""
+
+import json
+from typing import Any
+
+import click
+
+from veritally.cli.options import listed, made, scenario_options
+from veritally.cli.progress import bar
+from veritally.errors import InputError
+
+_EXAMPLES = """\b
+Examples:
+  veritally compare --scenario low-variance --voters 3
+  veritally compare --rules borda,pairwise,mean --experience specialists:2:40:1 --instances 10000
+  veritally compare --rules top-zero,top-monte-carlo:samples=1000 --baseline plurality
+  veritally compare --votes votes.csv --truth truth.csv --json
+"""
+
+
+@click.command(epilog=_EXAMPLES, short_help="Compare rules on votes with a known truth.")
+@click.option("--rules", metavar="NAME,NAME…", help="The rules; by default all that can use the votes.")
+@click.option("--votes", "file", metavar="FILE", help="Votes to compare on, instead of simulated ones.")
+@click.option("--truth", metavar="FILE", help="Their truth: (decision,) alternative, truth.")
+@scenario_options
+@click.option("--baseline", metavar="NAME", help="The rule that differences are taken to; by default borda.")
+@click.option("--instances", type=click.IntRange(min=2), default=2000, show_default=True, help="Number of decisions.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For votes, ties and rules.")
+@click.option("--workers", type=click.IntRange(min=1), help="Number of processes; by default one a core.")
+@click.option("--backend", type=click.Choice(["numpy", "jax"]), default="numpy", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+def compare(
+    rules: str | None,
+    file: str | None,
+    truth: str | None,
+    baseline: str | None,
+    instances: int,
+    seed: int,
+    workers: int | None,
+    backend: Any,
+    as_json: bool,
+    ballots: Any,
+    **options: Any,
+) -> None:
+    """Compare rules by regret, accuracy and rank correlation, all on the same votes.
+
+    The votes are simulated by a scenario, or come from a vote file with a truth file. Ties are broken at random.
+    """
+    from veritally.experiments.compare import compare as compare_
+
+    wanted: dict[str, Any] = {"rules": listed(rules), "baseline": baseline, "seed": seed}
+    if (file is None) != (truth is None):
+        raise InputError("give --votes and --truth together, or neither and a scenario")
+    if file is not None:
+        given = next((key for key, value in options.items() if value is not None), None)
+        if given is not None:
+            option = {"name": "scenario"}.get(given, given).replace("_", "-")
+            raise InputError(f"--{option} is for simulated votes; with --votes leave it out")
+        from veritally.io.truth import read_truth
+        from veritally.io.votes import read
+
+        profile = read(file, ballots=ballots)
+        comparison = compare_(profile, truth=read_truth(truth, profile), **wanted)
+    else:
+        scenario = made(ballots=ballots, **options)
+        with bar("Comparing") as progress:
+            comparison = compare_(
+                scenario, instances=instances, workers=workers, backend=backend, progress=progress, **wanted
+            )
+    if as_json:
+        for row in comparison.rows():
+            click.echo(json.dumps(row))
+        return
+    from veritally.cli.tables import print_comparison
+
+    print_comparison(comparison)

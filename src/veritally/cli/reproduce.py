@@ -1,0 +1,77 @@
+"""``veritally reproduce``: the paper's four tables."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+
+from veritally.cli.options import listed, numbers_in
+from veritally.cli.progress import bar
+
+_EXAMPLES = """\b
+Examples:
+  veritally reproduce
+  veritally reproduce --tables low-variance --voters 3,10 --rules borda,case4,case4-normalized
+  veritally reproduce --instances 100000 --out full              # the paper's size; can be interrupted and resumed
+  veritally reproduce --instances 100000 --backend jax           # on a GPU, if there is one
+  veritally reproduce --rules all,top-monte-carlo:samples=1000   # all rules, and one with a parameter
+"""
+
+
+@click.command(epilog=_EXAMPLES, short_help="Measure the paper's four tables anew.")
+@click.option("--tables", metavar="NAME,NAME…", help="Which tables; by default all four.")
+@click.option("--voters", metavar="N,N…", help="Which columns; by default 3,10,30,100,300.")
+@click.option("--rules", metavar="NAME,NAME…", help="Which rules; by default all.")
+@click.option("--instances", type=click.IntRange(min=2), default=2000, show_default=True, help="Instances a column.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same numbers.")
+@click.option("--workers", type=click.IntRange(min=1), help="Number of processes; by default one a core.")
+@click.option("--backend", type=click.Choice(["numpy", "jax"]), default="numpy", show_default=True)
+@click.option("--out", type=click.Path(file_okay=False), default="reproduction", show_default=True, help="Folder.")
+def reproduce(
+    tables: str | None,
+    voters: str | None,
+    rules: str | None,
+    instances: int,
+    seed: int,
+    workers: int | None,
+    backend: Any,
+    out: str,
+) -> None:
+    """Measure the paper's four tables anew and put them beside the published figures.
+
+    Writes results, figures and a report (Markdown, HTML, LaTeX) into a folder. A run that was interrupted goes on where
+    it stopped when the same command is given again.
+    """
+    from veritally.cli.tables import print_reproduction
+    from veritally.experiments.report import reproduce as reproduce_
+
+    said = {
+        "tables": tables,
+        "voters": voters,
+        "rules": rules,
+        "instances": instances,
+        "seed": seed,
+        "backend": backend,
+    }
+    usual = {"instances": 2000, "seed": 0, "backend": "numpy"}
+    words = [f"--{key} {shlex.quote(str(value))}" for key, value in said.items() if value != usual.get(key)]
+    with bar("Reproducing") as progress:
+        reproduction = reproduce_(
+            out,
+            command=" ".join(["veritally reproduce", *words]),
+            tables=listed(tables),
+            voters=None if voters is None else [_whole(number) for number in numbers_in(voters, "--voters")],
+            rules=listed(rules),
+            instances=instances,
+            seed=seed,
+            workers=workers,
+            backend=backend,
+            progress=lambda done, work: progress(done / work),
+        )
+    print_reproduction(reproduction)
+    click.echo(f"Report: {Path(out) / 'README.md'} (and report.html, report.tex, results.csv, results.parquet)")
+
+
+def _whole(number: float) -> Any:
+    return int(number) if number % 1 == 0 else number

@@ -1,0 +1,95 @@
+"""Truth files: the true quality of each alternative, to compare rules by."""
+
+import io
+import warnings
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from veritally.arrays import Array
+from veritally.errors import InputError, InputWarning
+from veritally.io.files import write_whole
+from veritally.io.votes import format_for, load
+from veritally.profile import Profile
+
+
+def read_truth(source: Any, profile: Profile) -> Array:
+    """Read the truth of each alternative of a profile, ``(..., alternative)``, NaN for padding.
+
+    Parameters
+    ----------
+    source
+        The path of a file or a data frame with the columns ``alternative``, ``truth`` and, for several decisions,
+        ``decision``.
+    profile
+        The votes, whose names the truth is matched to.
+    """
+    import polars as pl
+
+    from veritally.io import frames
+
+    if isinstance(source, str | PathLike):
+        table, name, first_row = load(source)
+    else:
+        table, name, first_row = frames.from_native(source), "the frame", 0
+    if len(profile.batch) > 1:
+        raise InputError("a truth file has one column for decisions; compare the parts of unstack() one by one")
+    needed = ["decision", "alternative", "truth"] if profile.batch else ["alternative", "truth"]
+    table = table.rename({column: column.strip().lower() for column in table.columns}, strict=False)
+    missing = [column for column in needed if column not in table.columns]
+    if missing:
+        found = ", ".join(table.columns[:12])
+        raise InputError(f"{name}: found the columns {found}; a truth file for these votes needs {', '.join(needed)}")
+    place = frames.Place(name, "line" if first_row == 2 else "row", range(first_row, first_row + table.height))
+    numbers = frames.numbers(table["truth"], place)
+    keys = table.select(pl.col(needed[:-1]).cast(pl.String)).rows()
+    given: dict[tuple[Any, ...], float] = {}
+    for row, (key, number) in enumerate(zip(keys, numbers, strict=True)):
+        if key in given:
+            raise InputError(f"{place(row)}: {_words(key)} stands twice; give one truth for each")
+        if not np.isfinite(number):
+            raise InputError(f"{place(row)}: the truth of {_words(key)} is missing or infinite; give a finite number")
+        given[key] = float(number)
+    truth = np.full((*profile.batch, profile.shape[-1]), np.nan)
+    wanted = set()
+    for place_, key in _cells(profile):
+        if key not in given:
+            raise InputError(f"{name}: there is no truth for {_words(key)}, which stands in the votes")
+        truth[place_] = given[key]
+        wanted.add(key)
+    spare = [key for key in given if key not in wanted]
+    if spare:
+        message = f"{name}: {len(spare)} truths are for what does not stand in the votes, such as {_words(spare[0])}"
+        warnings.warn(f"{message}: ignored", InputWarning, stacklevel=2)
+    return truth
+
+
+def write_truth(truth: Array, profile: Profile, path: str | PathLike[str]) -> None:
+    """Write the truth of each alternative of a profile; the suffix of the path chooses the format."""
+    import polars as pl
+
+    cells = list(_cells(profile))
+    columns: dict[str, list[Any]] = {"decision": [key[0] for _, key in cells]} if profile.batch else {}
+    columns["alternative"] = [key[-1] for _, key in cells]
+    columns["truth"] = [float(truth[place]) for place, _ in cells]
+    module, suffix = format_for(path)
+    buffer = io.BytesIO()
+    module.write(pl.DataFrame(columns), buffer, suffix)
+    write_whole(path, buffer.getvalue())
+
+
+def _cells(profile: Profile) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
+    """Return the place of each alternative, and its name under that of its decision."""
+    if not profile.batch:
+        return [((j,), (str(name),)) for j, name in enumerate(profile.alternatives)]
+    names = profile.alternatives if profile._alternatives.each else [profile.alternatives] * profile.batch[0]
+    return [
+        ((d, j), (str(decision), str(name)))
+        for d, decision in enumerate(profile.decision_names)
+        for j, name in enumerate(names[d])
+    ]
+
+
+def _words(key: tuple[Any, ...]) -> str:
+    return f"alternative {key[-1]!r}" + (f" of decision {key[0]!r}" if len(key) > 1 else "")
