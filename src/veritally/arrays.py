@@ -263,6 +263,24 @@ def by_alternative(function: Callable[..., tuple[Array, ...]], *arrays: Array) -
     return tuple(x.T.reshape(*shape, x.shape[0]) for x in results)
 
 
+def by_cost(function: Callable[..., tuple[Array, ...]], cost: Array, *arrays: Array) -> tuple[Array, ...]:
+    """Run ``function`` with voters of alike ``cost`` together, where it takes as long as the costliest of them.
+
+    ``cost`` is ``(voter,)`` and the arrays, like the results, ``(..., voter)``. With NumPy the voters are sorted and
+    worked through in small pieces; JAX gets them whole, since its programs have one shape.
+    """
+    if is_jax(cost):
+        return function(*arrays)
+    order = np.argsort(cost)
+    width = max(1, _BLOCK_CELLS // (8 * max(x.size // max(cost.size, 1) for x in arrays)))
+    pieces = [
+        function(*(x[..., order[start : start + width]] for x in arrays))
+        for start in range(0, max(cost.size, 1), width)
+    ]
+    back = np.argsort(order)
+    return tuple(np.concat(parts, axis=-1)[..., back] for parts in zip(*pieces, strict=True))
+
+
 def over_voters(x: Array, times: Array) -> Array:
     """Σ_i times_i · x_ij: the sum of ``(..., voter, alternative)`` weighed by ``(..., voter)``."""
     if is_jax(x) or is_jax(times):  # where a matrix product may be computed in lower precision

@@ -7,11 +7,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from veritally.arrays import Array, Random, by_alternative, for_loop, namespace, ndtr, while_loop
+from veritally.arrays import Array, Random, by_alternative, by_cost, for_loop, namespace, ndtr, while_loop
 from veritally.ballots import Ballots
 from veritally.rules.rule import Encoding, Sigma
 
-_NEGLIGIBLE = 28.0  # minus the logarithm of what may lie beyond the ends of the quadrature, relative to its peak
+_NEGLIGIBLE = 24.0  # minus the logarithm of what may lie beyond the ends of the quadrature, relative to its peak
 
 
 @dataclass(frozen=True)
@@ -111,16 +111,10 @@ class TopGradient:
             ratio = _ratios(deviation, favourite)
             scale = 1 / xp.maximum(xp.max(ratio, axis=0), xp.asarray(1, dtype=ratio.dtype))
             rivals = xp.sum(xp.astype(ratio > 0, ratio.dtype), axis=0)
-            # The more rivals, the further out and the narrower (in u) the peak; errors are near 1e-10 with this step.
-            step = 0.42 * xp.maximum(rivals, xp.asarray(7, dtype=ratio.dtype)) ** -0.4
-            first, last = _extent(ratio, scale, step)
-
-            def node(g: Array) -> tuple[Array, Array]:
-                u = xp.asarray(first + g, dtype=step.dtype) * step
-                z = scale * xp.sinh(u)
-                return z, xp.log(xp.cosh(u)) - z**2 / 2
-
-            probability, losses, _ = _integrate(ratio, node, last - first + 1)
+            # The more rivals, the further out and the narrower (in u) the peak; errors stay below 6e-9 with this step.
+            step = 0.2 * xp.maximum(rivals / 8, xp.asarray(1, dtype=ratio.dtype)) ** -0.4
+            first, nodes = _extent(ratio, scale, step)
+            probability, losses = by_cost(_quadrature, nodes, ratio, scale, step, first, nodes)
             loss = losses / (probability * deviation)
             return xp.where(favourite, xp.sum(loss, axis=0), -loss)
 
@@ -199,7 +193,7 @@ def _ratios(deviation: Array, favourite: Array) -> Array:
 
 
 def _extent(ratio: Array, scale: Array, step: Array) -> tuple[Array, Array]:
-    """First and last node of the grids z = scale · sinh(step · g) that matter to any of the voters.
+    """First node, and number of nodes, of the grid z = scale · sinh(step · g) that matter to each of the voters.
 
     Towards −∞ the integrands, φ(z) Π_k Φ(r_k z) and those with φ in place of one Φ, fall at least as fast as
     exp(−a z² − b|z|), from −log Φ(−x) ≥ log 2 + √(2/π) x + x²/π. Towards +∞ they fall below their value at 0, which is
@@ -210,8 +204,21 @@ def _extent(ratio: Array, scale: Array, step: Array) -> tuple[Array, Array]:
     b = math.sqrt(2 / math.pi) * (xp.sum(ratio, axis=0) - xp.max(ratio, axis=0))
     low = 2 * _NEGLIGIBLE / (b + xp.sqrt(b**2 + 4 * a * _NEGLIGIBLE))
     high = xp.sqrt(2 * (_NEGLIGIBLE + math.log(2) * xp.sum(xp.astype(ratio > 0, ratio.dtype), axis=0)))
-    first, last = (xp.astype(xp.ceil(xp.max(xp.asinh(end / scale) / step)), xp.int32) for end in (low, high))
-    return -first, last
+    first, last = (xp.ceil(xp.asinh(end / scale) / step) for end in (low, high))
+    return -first, first + last + 1
+
+
+def _quadrature(ratio: Array, scale: Array, step: Array, first: Array, nodes: Array) -> tuple[Array, Array]:
+    """Return the probability of the favourites and its losses to each rival, up to one factor, by the trapezoids."""
+    xp = namespace(ratio)
+
+    def node(g: Array) -> tuple[Array, Array]:
+        grown = xp.exp((first + g) * step)
+        z = scale * (grown - 1 / grown) / 2
+        return z, xp.log(grown + 1 / grown) - z**2 / 2
+
+    probability, losses, _ = _integrate(ratio, node, xp.astype(xp.max(nodes), xp.int32))
+    return probability, losses
 
 
 def _integrate(ratio: Array, node: Callable[[Array], tuple[Array, Array]], nodes: Array) -> tuple[Array, Array, Array]:
