@@ -117,8 +117,11 @@ class Scenario:
             self._set(name, int(number))
         for name in PARTS:
             self._set(name, _part(name, getattr(self, name)))
-        if np.ndim(self.sigma):
-            self._set("sigma", tuple(np.asarray(self.sigma, dtype=float).tolist()))
+        try:
+            sigma = np.asarray(self.sigma, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(f"sigma must be numbers, not {self.sigma!r}") from None
+        self._set("sigma", tuple(sigma.ravel().tolist()) if sigma.ndim else float(sigma))
         if self.votes not in get_args(Kind):
             raise InputError(f"votes can be values, rankings or top, not {self.votes!r}")
         self._check()

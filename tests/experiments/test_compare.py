@@ -1,0 +1,174 @@
+"""Comparisons: the same as deciding one by one, on any number of workers, in any library."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import veritally as vt
+from veritally.ballots import TopChoices
+from veritally.experiments.lineup import Entry, Lineup
+from veritally.experiments.run import judge, run
+from veritally.noise.simulation import draws
+from veritally.rules.rule import scores_of
+
+RULES = ("mean", "borda", "pairwise", "top-zero")
+
+
+def test_compare_is_deciding_one_by_one():
+    trials = vt.simulate("high-variance", voters=5, instances=60, seed=3)
+    rows = {row["rule"]: row for row in vt.compare(trials, rules=RULES).rows()}
+    for rule in ("mean", "pairwise", "top-zero"):  # which do not tie
+        regret, right, correlation = [], [], []
+        for one, truth in zip(trials.profile.unstack(), trials.truth, strict=True):
+            outcome = vt.decide(one, rule, tie_break="first")
+            regret.append(truth.max() - truth[outcome.winner])
+            right.append(outcome.winner == truth.argmax())
+            correlation.append(stats.spearmanr(outcome.scores, truth).statistic)
+        row = rows[rule]
+        assert row["regret"] == pytest.approx(np.mean(regret))
+        assert row["se"] == pytest.approx(stats.sem(regret))
+        assert row["accuracy"] == np.mean(right)
+        if rule != "top-zero":
+            assert row["correlation"] == pytest.approx(np.mean(correlation))
+
+
+def test_a_scenario_is_its_trials():
+    scenario = vt.scenario("low-variance", voters=4, votes="values")
+    ours = vt.compare(scenario, instances=700, seed=2, rules=["mean", "pairwise"]).rows()
+    theirs = vt.compare(vt.simulate(scenario, instances=700, seed=2), rules=["mean", "pairwise"], seed=9).rows()
+    for one, other in zip(ours, theirs, strict=True):
+        assert one["regret"] == pytest.approx(other["regret"])
+
+
+def test_workers_change_nothing():
+    settings = {"voters": 100, "instances": 5000, "rules": ["mean", "borda"], "seed": 1}
+    one, two = (vt.compare("high-variance", workers=workers, **settings).rows() for workers in (1, 2))
+    assert one == two
+
+
+def test_jax_agrees_within_standard_errors():
+    settings = {"voters": 5, "instances": 3000, "rules": [*RULES, "top-monte-carlo", "top-gradient"]}
+    rows = [vt.compare("count-noise", backend=backend, **settings).rows() for backend in ("numpy", "jax")]
+    numpy, jax = ({row["rule"]: row for row in part} for part in rows)
+    for rule in numpy:  # 4 standard errors: false alarms in 6 of 100,000
+        for name, error in (("regret", "se"), ("accuracy", "accuracy_se"), ("correlation", "correlation_se")):
+            bound = 4 * np.hypot(numpy[rule][error], jax[rule][error])
+            assert abs(numpy[rule][name] - jax[rule][name]) < bound, rule
+
+
+def test_jax_gives_the_same_measures_on_the_same_draws(x64):
+    import jax.numpy as jnp
+
+    scenario = vt.scenario("count-replacement", voters=20)
+    lineup = Lineup.of(
+        [info.name for info in vt.rules() if info.fits("values", 10) and not info.stochastic and not info.required],
+        "values",
+        10,
+    )
+    drawn = next(draws(scenario, 0, 0, 50))
+    ours = judge(lineup, ("regret",), 1.0, drawn, 0)
+    theirs = judge(lineup, ("regret",), 1.0, type(drawn)(*map(jnp.asarray, drawn)), 0)
+    np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+def test_shared_work_gives_what_each_rule_gives_alone():
+    profile = vt.simulate("high-variance", voters=7, instances=5, experience="uniform:0:9").profile
+    lineup = Lineup.of(None, "values", 10)
+    ballots = lineup.ballots(profile.ballots)
+    made = lineup.make(1.0, 3)
+    for label, scores in scores_of(made, ballots).items():
+        np.testing.assert_array_equal(scores, made[label].scores(ballots[made[label].votes]), err_msg=label)
+
+
+def test_sigmas_that_differ_are_told_to_the_rules():
+    scenario = vt.Scenario(voters=9, alternatives=3, sigma=(1, 4, 16), votes="top")
+    told = vt.compare(scenario, rules=["top-zero"], instances=500).rows()[0]["regret"]
+    drawn = next(draws(scenario, 0, 0, 500))
+    shares = (drawn.values == drawn.values.max(axis=-1, keepdims=True)).astype(float)
+    ballots = TopChoices(shares, drawn.reported, np.ones(shares.shape[:-1]), np.ones(drawn.truth.shape, dtype=bool))
+    scores = vt.rule("top-zero", sigma=(1.0, 4.0, 16.0)).scores(ballots)
+    chosen = np.take_along_axis(drawn.truth, scores.argmax(axis=-1)[:, None], axis=-1)[:, 0]
+    assert told == pytest.approx((drawn.truth.max(axis=-1) - chosen).mean())
+
+
+def test_stochastic_rules_draw_anew_in_each_block():
+    scenario = vt.scenario("high-variance", voters=300)
+    lineup = Lineup.of(["top-monte-carlo:samples=1"], "values", 10)
+    parts = [run(scenario, lineup, ("regret",), 0, start, start + 43) for start in (0, 43)]
+    assert run(scenario, lineup, ("regret",), 0, 0, 86).totals == parts[0].totals + parts[1].totals
+
+
+def test_best_and_differences():
+    comparison = vt.compare("low-variance", voters=3, instances=4000, rules=["borda", "pairwise-normalized", "case4"])
+    assert comparison.rules[0] == "pairwise-normalized"
+    assert comparison.best == ("pairwise-normalized",)
+    assert comparison.baseline == "borda"
+    rows = {row["rule"]: row for row in comparison.rows()}
+    assert rows["borda"]["difference"] == rows["borda"]["difference_se"] == 0
+    gap = rows["pairwise-normalized"]["regret"] - rows["borda"]["regret"]
+    assert rows["pairwise-normalized"]["difference"] == pytest.approx(gap)
+    assert rows["pairwise-normalized"]["difference_se"] < rows["borda"]["se"]  # paired
+    assert "best: pairwise-normalized" in repr(comparison)
+
+
+@pytest.mark.parametrize("backend", ["polars", "pandas", "pyarrow"])
+def test_frames(backend):
+    frame = vt.compare("low-variance", voters=3, instances=10, rules=["borda", "mean"]).to_frame(backend)
+    assert type(frame).__module__.split(".")[0] == backend.split("_")[0]
+    assert frame.shape == (2, 13)
+
+
+def test_decisions_of_different_sizes():
+    profile = vt.stack([vt.Profile(ranks=[[1, 2, 3]]), vt.Profile(ranks=[[2, 1], [2, 1]])])
+    rows = vt.compare(profile, truth=[[3, 2, 1], [5, 1, np.nan]], rules=["borda"]).rows()
+    assert rows[0]["regret"] == 2
+    assert rows[0]["accuracy"] == 0.5
+    assert rows[0]["correlation"] == 0
+    single = vt.compare(vt.Profile(ranks=[[1, 2]]), truth=[1, 0]).rows()[0]
+    assert (single["regret"], single["instances"]) == (0, 1)
+
+
+def test_labels():
+    assert Entry.of("case5-monte-carlo:samples=7").label == "top-monte-carlo:samples=7"
+    names = Lineup.of(["borda+", "mean", "oracle"], "values", 4).labels
+    assert len(names) == 7
+    assert names[-1] == "mean"
+    assert set(Lineup.of(["all", "veto"], "rankings", 2).labels) >= {"majority", "veto", "plurality"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rules": ["bord"]}, "there is no rule 'bord'; did you mean borda"),
+        ({"rules": []}, "name at least one rule"),
+        ({"rules": ["difference"]}, "cannot use values of 10 alternatives"),
+        ({"rules": ["positional"]}, "needs points, which cannot be given here"),
+        ({"rules": ["borda:samples=3"]}, "the rule borda has no parameter samples"),
+        ({"rules": ["top-monte-carlo:samples=0"]}, "samples=NUMBER"),
+        ({"baseline": "nobody"}, "there is no rule 'nobody'"),
+        ({"workers": 0}, "workers must be a whole number above 0"),
+        ({"instances": 0}, "instances must be"),
+        ({"truth": [1, 2]}, "a scenario has its own truth"),
+        ({"backend": "torch"}, "the backend can be numpy or jax"),
+    ],
+)
+def test_what_cannot_be_compared(settings, message):
+    with pytest.raises(vt.InputError, match=message):
+        vt.compare("high-variance", **{"rules": ["borda"]} | settings)
+
+
+def test_truths_that_do_not_fit():
+    profile = vt.Profile(ranks=[[1, 2]])
+    with pytest.raises(vt.InputError, match="a profile with its truth"):
+        vt.compare(profile)
+    with pytest.raises(vt.InputError, match=r"the truth has the shape \(3,\); these votes need \(2,\)"):
+        vt.compare(profile, truth=[1, 2, 3])
+    with pytest.raises(vt.InputError, match="must be a finite number"):
+        vt.compare(profile, truth=[1, np.nan])
+
+
+def test_functions_that_cannot_travel_need_one_worker():
+    scenario = vt.Scenario(voters=300, count_error=lambda random, counts, experience: counts)
+    with pytest.raises(vt.InputError, match="use one worker"):
+        vt.compare(scenario, rules=["borda"], instances=2000, workers=2)
+    assert vt.compare(scenario, rules=["borda"], instances=50).instances == 50

@@ -1,0 +1,225 @@
+"""Scenarios: each part is distributed as it says, and what does not fit is refused."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import veritally as vt
+from veritally.noise.scenario import SCENARIOS
+from veritally.noise.simulation import block_size, draws
+
+BACKENDS = ("numpy", "jax")
+RARE = 1e-4  # probability of a false alarm of each test of a distribution below; the seeds are fixed
+
+
+def errors(noise, count, backend, instances=4000, sigma=2.0):
+    """(mean − truth) of a constant number of observations, in standard deviations of one."""
+    scenario = vt.Scenario(voters=3, alternatives=2, experience=count, noise=noise, sigma=sigma)
+    trials = vt.simulate(scenario, instances=instances, seed=5, backend=backend)
+    deviations = np.asarray(trials.profile.values) - np.asarray(trials.truth)[:, None, :]
+    return deviations.ravel() / sigma
+
+
+DRAW = {
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "uniform": lambda rng, shape: rng.uniform(-math.sqrt(3), math.sqrt(3), shape),
+    "laplace": lambda rng, shape: rng.laplace(scale=1 / math.sqrt(2), size=shape),
+    "student:5": lambda rng, shape: rng.standard_t(5, shape) / math.sqrt(5 / 3),
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("count", [1, 2, 7])
+@pytest.mark.parametrize("noise", DRAW)
+def test_means_are_distributed_as_the_mean_of_so_many_observations(noise, count, backend):
+    brute = DRAW[noise](np.random.default_rng(0), (40_000, count)).mean(axis=1)
+    assert stats.ks_2samp(errors(noise, count, backend), brute).pvalue > RARE
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_bernoulli_arms_are_binomial(backend):
+    scenario = vt.Scenario(voters=50, alternatives=2, prior=(0.2, 0.7), noise="bernoulli:identity", experience=6)
+    values = np.asarray(vt.simulate(scenario, instances=400, seed=1, backend=backend).profile.values)
+    for j, p in enumerate((0.2, 0.7)):
+        successes = np.rint(values[..., j] * 6).astype(int)
+        np.testing.assert_allclose(values[..., j] * 6, successes, atol=1e-5)
+        expected = stats.binom.pmf(range(7), 6, p) * successes.size
+        assert stats.chisquare(np.bincount(successes.ravel(), minlength=7), expected).pvalue > RARE
+
+
+@pytest.mark.parametrize(("link", "inverse"), [("logistic", stats.logistic.ppf), ("probit", stats.norm.ppf)])
+def test_links_turn_the_prior_into_probabilities(link, inverse):
+    scenario = vt.Scenario(noise=f"bernoulli:{link}", prior="normal:0.5:2")
+    truth = vt.simulate(scenario, instances=1000).truth
+    assert ((truth > 0) & (truth < 1)).all()
+    assert stats.kstest(inverse(truth.ravel()), stats.norm(0.5, 2).cdf).pvalue > RARE
+
+
+def test_prior():
+    truth = vt.simulate(vt.Scenario(prior="normal:3:0.5"), instances=2000).truth
+    assert stats.kstest(truth.ravel(), stats.norm(3, 0.5).cdf).pvalue > RARE
+    fixed = vt.simulate(vt.Scenario(alternatives=3, prior=[3, 1, 2]), instances=4).truth
+    assert fixed.tolist() == [[3, 1, 2]] * 4
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_experience(backend):
+    def counts(experience, **sizes):
+        scenario = vt.Scenario(experience=experience, **({"voters": 20, "alternatives": 5} | sizes))
+        return np.asarray(vt.simulate(scenario, instances=300, seed=3, backend=backend).counts)
+
+    uniform = counts("uniform:1:4")
+    assert stats.chisquare(np.bincount(uniform.astype(int).ravel())[1:]).pvalue > RARE
+    stratified = counts("stratified:2:9")
+    assert stratified.min() == 2
+    assert stratified.max() == 9
+    highest = stratified.max(axis=-1).ravel()
+    assert highest.mean() < counts("uniform:2:9").max(axis=-1).mean() - 1  # some voters have seen little of anything
+    assert (counts(4) == 4).all()
+    specialists = counts("specialists:2:40:1")
+    assert ((specialists == 40).sum(axis=-1) == 2).all()
+    assert ((specialists == 1).sum(axis=-1) == 3).all()
+    assert stats.chisquare((specialists == 40).sum(axis=(0, 1))).pvalue > RARE
+    matrix = [[1, 0], [5, 2.5]]
+    assert (counts(matrix, voters=2, alternatives=2) == matrix).all()
+
+
+def test_what_is_not_seen_is_not_voted_on():
+    trials = vt.simulate(vt.Scenario(voters=3, alternatives=3, experience="uniform:0:1"), instances=50)
+    assert (np.isnan(trials.profile.values) == (trials.counts == 0)).all()
+    assert (trials.counts == 0).any()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_count_errors(backend):
+    plain = vt.simulate("high-variance", instances=200, seed=2, backend=backend)
+    noisy = vt.simulate("count-noise", instances=200, seed=2, backend=backend)
+    replaced = vt.simulate("count-replacement", instances=200, seed=2, backend=backend)
+    for trials in (noisy, replaced):  # the votes come from the true counts, whatever is reported
+        np.testing.assert_array_equal(trials.counts, plain.counts)
+        np.testing.assert_array_equal(trials.profile.values, plain.profile.values)
+    true, reported = (np.asarray(x) for x in (noisy.counts, noisy.profile.counts))
+    assert (reported >= np.maximum(1, np.floor(true / 2))).all()
+    assert (reported <= np.ceil(true * 1.5)).all()
+    large = true >= 20
+    assert reported[large].mean() == pytest.approx(true[large].mean(), rel=0.01)
+    share = np.mean(np.asarray(replaced.profile.counts) != np.asarray(replaced.counts))
+    assert share == pytest.approx(0.33 * 48 / 49, abs=4 * math.sqrt(0.22 / true.size))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_counts_of_a_given_matrix_are_replaced_by_those_of_other_voters(backend):
+    matrix = [[1, 10, 0], [2, 20, 30], [3, 0, 40]]
+    scenario = vt.Scenario(voters=3, alternatives=3, experience=matrix, count_error="replacement:1")
+    reported = np.asarray(vt.simulate(scenario, instances=100, backend=backend).profile.counts)
+    assert set(reported[:, 0, 0]) == {1, 2, 3}
+    assert set(reported[:, 0, 1]) == {10, 20}  # a count of 0 would take the vote away
+    assert set(reported[:, 0, 2]) == {0}
+
+
+def test_any_function_may_misreport_counts():
+    scenario = vt.Scenario(count_error=lambda random, counts, experience: counts + 1)
+    trials = vt.simulate(scenario, instances=3)
+    np.testing.assert_array_equal(trials.profile.counts, trials.counts + 1)
+
+
+def test_sigma_by_alternative():
+    scenario = vt.Scenario(voters=200, alternatives=3, sigma=(1, 5, 10), experience=4)
+    trials = vt.simulate(scenario, instances=100)
+    spread = (trials.profile.values - trials.truth[:, None]).std(axis=(0, 1))
+    np.testing.assert_allclose(spread, [0.5, 2.5, 5], rtol=0.03)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("noise", ["normal", "uniform", "student:4"])
+@given(data=st.data())
+def test_an_instance_is_the_same_however_the_range_is_cut(noise, backend, data):
+    scenario = vt.Scenario(voters=200, alternatives=80, noise=noise, experience="uniform:0:3", count_error="percentage")
+    total = 3 * block_size(scenario)
+    first, last = sorted(data.draw(st.tuples(st.integers(0, total - 1), st.integers(1, total)), label="range"))
+    last = max(last, first + 1)
+    whole = vt.simulate(scenario, instances=total, seed=4, backend=backend)
+    part = list(draws(scenario, 4, first, last, backend))
+    for field, expected in (("truth", whole.truth), ("counts", whole.counts), ("reported", whole.profile.counts)):
+        np.testing.assert_array_equal(np.concat([getattr(x, field) for x in part]), np.asarray(expected)[first:last])
+
+
+def test_seeds():
+    one, same, other = (vt.simulate("low-variance", instances=3, seed=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one.profile.values, same.profile.values)
+    assert not (one.truth == other.truth).any()
+
+
+@pytest.mark.parametrize("votes", ["values", "rankings", "top"])
+def test_kinds_of_votes(votes):
+    finest = vt.simulate("high-variance", instances=4, seed=1).profile
+    profile = vt.simulate("high-variance", instances=4, seed=1, votes=votes).profile
+    assert profile.kind == votes
+    np.testing.assert_array_equal(profile.top, finest.top)
+
+
+def test_the_papers_conditions():
+    assert SCENARIOS["high-variance"].sigma ** 2 == pytest.approx(1000)
+    assert SCENARIOS["low-variance"].sigma ** 2 == pytest.approx(10)
+    assert all(s.alternatives == 10 and s.experience == vt.noise.UniformCounts(1, 49) for s in SCENARIOS.values())
+
+
+def test_to_dict_names_every_part():
+    plain = vt.scenario("count-noise", experience="specialists:2:40:1").to_dict()
+    assert plain["experience"] == {"name": "specialists", "known": 2, "many": 40, "few": 1}
+    assert plain["count_error"] == {"name": "percentage", "size": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"voters": 0}, "a scenario needs a whole number of voters, at least 1, not 0"),
+        ({"alternatives": 1}, "alternatives, at least 2"),
+        ({"voters": 2.5}, "whole number of voters"),
+        ({"sigma": 0}, "sigma is a number above 0"),
+        ({"sigma": (1, 2)}, "one for each of 10 alternatives"),
+        ({"sigma": "wide"}, "sigma must be numbers"),
+        ({"prior": "normal:0:0"}, "an sd above 0"),
+        ({"prior": [1, 2]}, "2 fixed truths for 10 alternatives"),
+        ({"prior": "cauchy"}, "prior 'cauchy' is unknown"),
+        ({"experience": "unifrom:1:5"}, "did you mean 'uniform'"),
+        ({"experience": "uniform:5:1"}, "not from 5 to 1"),
+        ({"experience": "uniform:a:b"}, "whole number"),
+        ({"experience": "constant:1:2"}, "constant takes count"),
+        ({"experience": -1}, "a count is a finite number, 0 or more"),
+        ({"experience": [[1, 2]]}, "the given counts are 1 × 2, the scenario 10 × 10"),
+        ({"experience": [[1, -2]]}, "finite numbers, 0 or more"),
+        ({"experience": "specialists:0"}, "specialists know"),
+        ({"experience": {}}, "the experience can be uniform"),
+        ({"noise": "student:2"}, "more than 2 degrees of freedom"),
+        ({"noise": "bernoulli:loglog"}, "the link can be"),
+        ({"noise": "bernoulli", "sigma": 2}, "Bernoulli arms have no sigma"),
+        ({"noise": "bernoulli:identity"}, "fixed truths that are probabilities"),
+        ({"noise": "uniform", "experience": 2.5}, "must be whole numbers"),
+        ({"count_error": "percentage:2"}, "a share from 0 to 1"),
+        ({"count_error": "replacement:-1"}, "from 0 to 1"),
+        ({"count_error": 3}, "the count_error can be"),
+        ({"votes": "ranks"}, "votes can be values, rankings or top"),
+        ({"votes": "differences"}, "differences are votes on two alternatives"),
+    ],
+)
+def test_what_does_not_fit_is_refused(fields, message):
+    with pytest.raises(vt.InputError, match=message.replace("(", r"\(")):
+        vt.Scenario(**fields)
+
+
+def test_simulate_refuses():
+    with pytest.raises(vt.InputError, match="did you mean 'high-variance'"):
+        vt.simulate("high-varience")
+    with pytest.raises(vt.InputError, match="a scenario has no voter;"):
+        vt.simulate("high-variance", voter=3)
+    with pytest.raises(vt.InputError, match="instances must be a whole number, 1 or more"):
+        vt.simulate("high-variance", instances=0)
+    with pytest.raises(vt.InputError, match="seed must be a whole number"):
+        vt.simulate("high-variance", seed=-1)
+    with pytest.raises(vt.InputError, match="the backend can be numpy or jax"):
+        vt.simulate("high-variance", backend="torch")
