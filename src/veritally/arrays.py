@@ -288,20 +288,21 @@ def over_voters(x: Array, times: Array) -> Array:
     return np.vecdot(x, times[..., None], axis=-2)  # type: ignore[call-overload]
 
 
-def midranks(x: Array) -> Array:
+def midranks(x: Array, near: Array | None = None) -> Array:
     """Rank along the last axis, the smallest first; equals share the average of their ranks.
 
-    NaN entries are left out and get rank 0.
+    NaN entries are left out and get rank 0. Entries that differ by no more than ``near``, ``(..., 1)``, are equal.
 
     >>> midranks(np.array([[30.0, 10.0, np.nan, 10.0]]))
     array([[3. , 1.5, 0. , 1.5]])
     """
     xp = namespace(x)
 
-    def kernel(x: Array) -> tuple[Array]:
+    def kernel(x: Array, near: Array | None = None) -> tuple[Array]:
         twice = xp.ones(x.shape, dtype=xp.int8 if x.shape[0] < 64 else xp.int32)
+        above, below = (x, x) if near is None else (x - near, x + near)
         for rival in range(x.shape[0]):
-            twice = twice + xp.astype(x[rival] < x, xp.int8) + xp.astype(x[rival] <= x, xp.int8)
+            twice = twice + xp.astype(x[rival] < above, xp.int8) + xp.astype(x[rival] <= below, xp.int8)
         return (xp.where(xp.isnan(x), 0, xp.astype(twice, x.dtype) / 2),)
 
-    return by_alternative(kernel, x)[0]
+    return by_alternative(kernel, x)[0] if near is None else by_alternative(kernel, x, near)[0]

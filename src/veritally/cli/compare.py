@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from veritally.cli.options import listed, made, scenario_options
+from veritally.cli.options import listed, made, scenario_options, sigma_in
 from veritally.cli.progress import bar
 from veritally.errors import InputError
 
@@ -52,15 +52,16 @@ def compare(
     if (file is None) != (truth is None):
         raise InputError("give --votes and --truth together, or neither and a scenario")
     if file is not None:
+        sigma = options.pop("sigma")
         given = next((key for key, value in options.items() if value is not None), None)
         if given is not None:
             option = {"name": "scenario"}.get(given, given).replace("_", "-")
             raise InputError(f"--{option} is for simulated votes; with --votes leave it out")
-        from veritally.io.truth import read_truth
         from veritally.io.votes import read
 
-        profile = read(file, ballots=ballots)
-        comparison = compare_(profile, truth=read_truth(truth, profile), **wanted)
+        if sigma is not None:
+            wanted["sigma"] = sigma_in(sigma)
+        comparison = compare_(read(file, ballots=ballots), truth=truth, **wanted)
     else:
         scenario = made(ballots=ballots, **options)
         with bar("Comparing") as progress:

@@ -40,8 +40,7 @@ def made(name: str | None, ballots: str | None, sigma: str | None, **given: Any)
     """Make the scenario that the options describe."""
     changes = {key: value for key, value in given.items() if value is not None}
     if sigma is not None:
-        numbers = numbers_in(sigma, "--sigma")
-        changes["sigma"] = numbers[0] if len(numbers) == 1 else tuple(numbers)
+        changes["sigma"] = sigma_in(sigma)
     if ballots is not None:
         changes["votes"] = KINDS[ballots]
     for part in PARTS:
@@ -53,6 +52,12 @@ def made(name: str | None, ballots: str | None, sigma: str | None, **given: Any)
 def listed(text: str | None) -> list[str] | None:
     """Read names separated by commas."""
     return None if text is None else [item.strip() for item in text.split(",") if item.strip()]
+
+
+def sigma_in(text: str) -> float | tuple[float, ...]:
+    """Read one standard deviation, or one for each alternative."""
+    numbers = numbers_in(text, "--sigma")
+    return numbers[0] if len(numbers) == 1 else tuple(numbers)
 
 
 def numbers_in(text: str, option: str) -> list[float]:

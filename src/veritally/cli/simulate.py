@@ -1,10 +1,12 @@
 """``veritally simulate``: votes with a known truth."""
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from veritally.cli.options import made, scenario_options
+from veritally.errors import InputError
 from veritally.noise.simulation import simulate as simulate_
 
 _EXAMPLES = """\b
@@ -19,7 +21,7 @@ Examples:
 @click.argument("votes", type=click.Path(dir_okay=False))
 @click.argument("truth", type=click.Path(dir_okay=False))
 @scenario_options
-@click.option("--instances", type=click.IntRange(min=1), default=100, show_default=True, help="Number of decisions.")
+@click.option("--instances", type=click.IntRange(min=1), default=1000, show_default=True, help="Number of decisions.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same votes.")
 def simulate(votes: str, truth: str, instances: int, seed: int, **options: Any) -> None:
     """Draw votes with a known truth: a tidy file VOTES and a file TRUTH that decide and compare read back.
@@ -27,13 +29,17 @@ def simulate(votes: str, truth: str, instances: int, seed: int, **options: Any) 
     VOTES has the counts as reported. Parts of a scenario are written as a name and numbers, such as uniform:1:49.
     """
     scenario = made(**options)
+    paths = Path(votes), Path(truth)
+    if paths[0].resolve() == paths[1].resolve():
+        raise InputError(f"{votes}: votes and truth need a file each")
     trials = simulate_(scenario, instances=instances, seed=seed)
-    from veritally.io.truth import write_truth
-    from veritally.io.votes import format_for, write
+    from veritally.io.files import write_together
+    from veritally.io.frames import from_profile
+    from veritally.io.truth import truth_table
+    from veritally.io.votes import encoded
 
-    format_for(truth)
-    write(trials.profile, votes)
-    write_truth(trials.truth, trials.profile, truth)
+    tables = (lambda: from_profile(trials.profile), lambda: truth_table(trials.truth, trials.profile))
+    write_together({path: encoded(table, path) for path, table in zip(paths, tables, strict=True)})
     click.echo(
         f"Wrote {instances} decisions of {scenario.voters} voters on {scenario.alternatives} alternatives "
         f"({scenario.votes}) to {votes}, and the truth to {truth}",

@@ -55,37 +55,38 @@ def print_comparison(comparison: "Comparison") -> None:
             numbers[-1] = ""
         name = Text(f"{row['rule']} *", style="bold green") if row["best"] else Text(row["rule"])
         table.add_row(name, _with_error(row["regret"], row["se"]), *numbers)
-    console.print(Text(f"{comparison.instances:,} decisions, ± standard errors; * may have the lowest regret (95%)"))
+    decisions = "1 decision" if comparison.instances == 1 else f"{comparison.instances:,} decisions, ± standard errors"
+    console.print(Text(f"{decisions}; * may have the lowest regret (95%)"))
     console.print(table)
 
 
 def print_reproduction(reproduction: "Reproduction") -> None:
-    """Print each table: regrets, and how many standard errors they are from the published ones."""
+    """Print each table: regrets, those far from the published ones marked."""
     console = Console(highlight=False)
     results = list(reproduction.results())
     cells = {(one.table, one.voters, one.rule): one for one in results}
     for name in reproduction.tables:
-        table = Table(box=None, header_style="dim", pad_edge=False, title=f"{name}: regret (z)", title_justify="left")
-        table.add_column("voters")
+        table = Table(box=None, header_style="dim", pad_edge=False, title=f"{name}: regret", title_justify="left")
+        table.add_column("voters", no_wrap=True)
         for m in reproduction.voters:
             table.add_column(str(m), justify="right", no_wrap=True)
         for rule in reproduction.names():
             row = [cells[name, m, rule] for m in reproduction.voters]
-            zs = ["       " if one.z is None else f" ({one.z:+.1f})" for one in row]
-            table.add_row(rule, *(f"{one.regret:.4f}{z:>8}" for one, z in zip(row, zs, strict=True)))
+            table.add_row(rule, *(f"{one.regret:.4f}{'!' if abs(one.z or 0) > 3 else ' '}" for one in row))
         console.print(table)
         console.print()
     known = [one.z for one in results if one.z is not None]
     if known:
         near = sum(abs(z) <= 3 for z in known)
-        console.print(Text(f"{near} of {len(known)} published cells lie within 3 standard errors (|z| ≤ 3)."))
+        far = "; ! marks the others" if near < len(known) else ""
+        console.print(Text(f"{near} of {len(known)} published cells lie within 3 standard errors (|z| ≤ 3){far}."))
 
 
-def _with_error(number: float, error: float) -> str:
+def _with_error(number: float, error: float | None) -> str:
     """Write a number with as many digits as its standard error leaves it."""
-    if not error > 0:
+    if not error:
         return f"{number:.4g}"
-    digits = max(0, 1 - math.floor(math.log10(error)) - (error / 10 ** math.floor(math.log10(error)) >= 2))
+    digits = max(0, -math.floor(math.log10(error / 2)))
     return f"{number:.{digits}f}±{error:.{digits}f}"
 
 

@@ -20,6 +20,7 @@ from multiprocessing.connection import wait as wait_for
 from pathlib import Path
 from typing import Any
 
+from veritally.checks import whole
 from veritally.errors import InputError
 from veritally.experiments.lineup import Lineup
 from veritally.experiments.measures import Moments
@@ -191,8 +192,6 @@ def _fingerprint() -> str:
 
 def check_workers(workers: Any) -> int:
     """Return how many processes to use; None for one a core."""
-    if workers is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
-        raise InputError(f"workers must be a whole number above 0, not {workers!r}")
-    return workers
+    if workers is not None:
+        return whole(workers, "workers", least=1)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

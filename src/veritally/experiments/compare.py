@@ -2,19 +2,21 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from veritally.arrays import Array, Random
-from veritally.ballots import KINDS, Kind
+from veritally.ballots import KINDS, Kind, numbers
+from veritally.checks import whole
 from veritally.errors import InputError
 from veritally.experiments.chunks import check_workers, merged, plan
-from veritally.experiments.lineup import Lineup
+from veritally.experiments.lineup import Entry, Lineup
 from veritally.experiments.measures import MEASURES, Moments
 from veritally.experiments.run import judge_ballots
 from veritally.noise.scenario import Scenario, scenario
-from veritally.noise.simulation import Backend, Trials, whole
+from veritally.noise.simulation import Backend, Trials, checked_seed
 from veritally.profile import Profile
 from veritally.registry import coarsened
 
@@ -78,9 +80,9 @@ class Comparison:
             row: dict[str, Any] = {"rule": label, "votes": kinds[label]}
             for m, name in enumerate(MEASURES):
                 row[name] = float(means[m, r])
-                row["se" if name == "regret" else f"{name}_se"] = float(errors[m, r])
+                row["se" if name == "regret" else f"{name}_se"] = _or_none(errors[m, r])
             row["difference"] = float(difference[r])
-            row["difference_se"] = float(difference_error[r])
+            row["difference_se"] = _or_none(difference_error[r])
             row |= {"best": label in best, "baseline": self.baseline, "instances": self.instances}
             rows.append(row)
         return rows
@@ -102,13 +104,18 @@ class Comparison:
         return f"Comparison({len(self.rules)} rules, {self.instances} instances, best: {', '.join(self.best)})"
 
 
+def _or_none(error: float) -> float | None:
+    """Return a standard error, None where a single decision has none."""
+    return None if np.isnan(error) else float(error)
+
+
 def compare(
     votes: Scenario | str | Trials | Profile,
     *,
     truth: Any = None,
     rules: Iterable[str] | None = None,
     baseline: str | None = None,
-    instances: int = 1000,
+    instances: int = 2000,
     seed: int = 0,
     workers: int | None = 1,
     backend: Backend = "numpy",
@@ -122,7 +129,8 @@ def compare(
     votes
         A scenario or the name of one, trials of :func:`veritally.simulate`, or a profile with its ``truth``.
     truth
-        For a profile: ``(..., alternative)``, the true quality of each alternative of each decision.
+        For a profile: the true quality of each alternative of each decision, as an array ``(..., alternative)``, a
+        truth file or a data frame.
     rules
         Names of rules; by default all that can use the votes. ``borda+`` stands for all its variants,
         ``top-monte-carlo:samples=1000`` tells a rule its parameter.
@@ -135,7 +143,8 @@ def compare(
     progress
         Called with the share of the work that is done.
     **changes
-        Fields of the scenario to set, such as ``voters=30``.
+        Fields of the scenario to set, such as ``voters=30``; for a profile, ``sigma`` if it differs between
+        alternatives, which the rules are told.
 
     Examples
     --------
@@ -143,18 +152,26 @@ def compare(
     >>> comparison.rules, comparison.best
     (('pairwise-normalized', 'borda'), ('pairwise-normalized',))
     """
-    seed = whole(seed, "seed")
-    names = None if rules is None else [rules] if isinstance(rules, str) else list(rules)
-    if isinstance(votes, Profile | Trials):
-        if changes or (truth is None) == isinstance(votes, Profile):
-            raise InputError("compare takes a scenario, trials, or a profile with its truth")
-        profile, truth = (votes, truth) if isinstance(votes, Profile) else (votes.profile, votes.truth)
-        lineup, named = _lineup(names, baseline, profile.kind, profile.shape[-1])
-        return Comparison(lineup, _measured(profile, np.asarray(truth, dtype=float), lineup, seed), named)
+    seed = checked_seed(seed, backend)
+    if isinstance(votes, Trials):
+        if truth is not None or changes:
+            raise InputError("trials have their own truth and scenario; give nothing but rules and a baseline")
+        lineup, named = _lineup(rules, baseline, votes.profile.kind, votes.scenario.alternatives)
+        sigma = votes.scenario.sigma
+        moments = _measured(votes.profile, np.asarray(votes.truth), np.asarray(votes.lots), lineup, sigma, seed)
+        return Comparison(lineup, moments, named)
+    if isinstance(votes, Profile):
+        if truth is None or changes.keys() - {"sigma"}:
+            raise InputError("with a profile compare takes its truth, and nothing of a scenario but sigma")
+        lineup, named = _lineup(rules, baseline, votes.kind, votes.shape[-1])
+        sigma = Scenario(alternatives=votes.shape[-1], **changes).sigma
+        true = _truth(truth, votes)
+        lots = Random.of(true, seed, 0).uniform(true.shape)
+        return Comparison(lineup, _measured(votes, true, lots, lineup, sigma, seed), named)
     if truth is not None:
         raise InputError("a scenario has its own truth; give truth= with a profile")
     chosen = scenario(votes, **changes)
-    lineup, named = _lineup(names, baseline, chosen.votes, chosen.alternatives)
+    lineup, named = _lineup(rules, baseline, chosen.votes, chosen.alternatives)
     chunks = plan(chosen, lineup, MEASURES, whole(instances, "instances", least=1), seed, backend)
     for chunk, total in merged(chunks, check_workers(workers)):
         moments = total
@@ -163,30 +180,40 @@ def compare(
     return Comparison(lineup, moments, named)
 
 
-def _lineup(rules: list[str] | None, baseline: str | None, kind: Kind, n: int) -> tuple[Lineup, str]:
+def _lineup(rules: Iterable[str] | None, baseline: str | None, kind: Kind, n: int) -> tuple[Lineup, str]:
     """Return the rules with the baseline among them."""
     lineup = Lineup.of(rules, kind, n)
-    if baseline is not None:
-        lineup = Lineup.of([*lineup.labels, baseline], kind, n)
-        return lineup, Lineup.of([baseline], kind, n).labels[0]
-    return lineup, next((name for name in _BASELINES if name in lineup.labels), lineup.labels[0])
+    if baseline is None:
+        return lineup, next((name for name in _BASELINES if name in lineup.labels), lineup.labels[0])
+    named = Entry.of(baseline).label
+    return Lineup.of([*lineup.labels, named], kind, n), named
 
 
-def _measured(profile: Profile, truth: Array, lineup: Lineup, seed: int) -> Moments:
-    """Measure the rules on given votes."""
-    if truth.shape != (*profile.batch, profile.shape[-1]):
-        raise InputError(
-            f"the truth has the shape {truth.shape}; these votes need {(*profile.batch, profile.shape[-1])}"
-        )
-    exists = np.broadcast_to(profile._alternatives.existing(), truth.shape)
+def _truth(given: Any, profile: Profile) -> Array:
+    """Return the truth of a profile, from an array, a file or a frame."""
+    if isinstance(given, str | PathLike) or hasattr(given, "columns"):
+        from veritally.io.truth import read_truth
+
+        return read_truth(given, profile)
+    truth = np.asarray(numbers(given, "the truth"))
+    shape = (*profile.batch, profile.shape[-1])
+    if truth.shape != shape:
+        raise InputError(f"the truth has the shape {truth.shape}; these votes need {shape}")
+    exists = np.broadcast_to(profile._alternatives.existing(), shape)
     if not np.isfinite(truth[exists]).all():
         raise InputError("the truth must be a finite number for each alternative")
-    truth = np.where(exists, truth, np.nan).reshape(-1, truth.shape[-1])
-    lots = Random.of(truth, seed).uniform(truth.shape)
-    coarse = sorted(lineup.kinds, key=KINDS.index)
-    ballots = {kind: coarsened(profile, kind).ballots for kind in coarse}
-    flat = {kind: type(b)(*(_flat(np.asarray(x), len(profile.batch)) for x in b)) for kind, b in ballots.items()}
-    return Moments.of(judge_ballots(lineup, MEASURES, flat, truth, lots, seed=seed))
+    return np.where(exists, truth, np.nan)
+
+
+def _measured(
+    profile: Profile, truth: Array, lots: Array, lineup: Lineup, sigma: float | tuple[float, ...], seed: int
+) -> Moments:
+    """Measure the rules on given votes."""
+    depth = len(profile.batch)
+    ballots = {kind: coarsened(profile, kind).ballots for kind in sorted(lineup.kinds, key=KINDS.index)}
+    flat = {kind: type(b)(*(_flat(np.asarray(x), depth) for x in b)) for kind, b in ballots.items()}
+    measured = judge_ballots(lineup, MEASURES, flat, _flat(truth, depth), _flat(lots, depth), sigma, seed)
+    return Moments.of(measured)
 
 
 def _flat(x: Array, depth: int) -> Array:

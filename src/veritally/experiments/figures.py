@@ -42,15 +42,17 @@ def draw(reproduction: Reproduction, table: str) -> dict[str, bytes]:
                 continue
             moments = [reproduction.moments[table, m] for m in voters]
             places = [reproduction.place(table, m, rule) for m in voters]
-            regret = [max(float(x.means[0, r]), 1e-12) for x, r in zip(moments, places, strict=True)]
-            ax.plot(voters, regret, line, color=colour, linewidth=1.3)
+            regret = [float(x.means[0, r]) or math.nan for x, r in zip(moments, places, strict=True)]
+            ax.plot(voters, regret, line, color=colour, linewidth=1.3, marker="" if len(voters) > 1 else "_")
             printed = [(m, paper[table, m, rule]) for m in voters if (table, m, rule) in paper]
             if printed:
                 ax.plot(*zip(*printed, strict=True), "o", mfc="none", mec=colour, mew=0.8, markersize=5)
-            ends[rule] = regret[-1]
+            if not math.isnan(regret[-1]):
+                ends[rule] = regret[-1]
         ax.set_xscale("log")
         ax.set_yscale("log")
-        _label(ax, voters, ends)
+        ax.set_xlim(voters[0] * 0.92, voters[-1] * 1.04)
+        _label(ax, ends)
         ax.set_xticks(voters, list(map(str, voters)))
         ax.minorticks_off()
         ax.set_yticks(ticks := _ticks(*ax.get_ylim()), [f"{tick:g}" for tick in ticks])
@@ -65,7 +67,7 @@ def draw(reproduction: Reproduction, table: str) -> dict[str, bytes]:
     return pictures
 
 
-def _label(ax: Any, voters: list[int], ends: dict[str, float]) -> None:
+def _label(ax: Any, ends: dict[str, float]) -> None:
     """Name each line at its right end, names that would overlap moved apart."""
     low, high = map(math.log, ax.get_ylim())
     spacing = (high - low) * 0.042
@@ -75,13 +77,12 @@ def _label(ax: Any, voters: list[int], ends: dict[str, float]) -> None:
         height = math.log(ends[rule])
         heights.append(max(height, heights[-1] + spacing) if heights else height)
     shift = max(0.0, heights[-1] - high) if heights else 0.0  # what went over the top goes down together
-    left, right = voters[-1] * 1.04, voters[-1] * 1.18
+    beside = ax.get_yaxis_transform()  # x as a share of the width, y as it is
     for rule, height in zip(order, heights, strict=True):
         colour = STYLES[rule][0]
         y = math.exp(height - shift)
-        ax.plot([left, right], [ends[rule], y], color=colour, linewidth=0.5, clip_on=False)
-        ax.text(right * 1.02, y, rule, color=colour, va="center", fontsize=9)
-    ax.set_xlim(voters[0] * 0.92, voters[-1] * 1.04)
+        ax.plot([1.01, 1.04], [ends[rule], y], color=colour, linewidth=0.5, clip_on=False, transform=beside)
+        ax.text(1.045, y, rule, color=colour, va="center", fontsize=9, transform=beside)
 
 
 def _ticks(low: float, high: float) -> list[float]:

@@ -2,7 +2,9 @@
 
 import json
 import os
+import zlib
 from pathlib import Path
+from typing import Any
 
 from veritally.errors import InputError
 from veritally.experiments.chunks import Chunk
@@ -12,8 +14,8 @@ from veritally.experiments.measures import Moments
 class Ledger:
     """A file with a line of JSON for each finished chunk, under the key of its whole configuration.
 
-    Lines are appended whole and pushed to the disk; one that was cut off by the end of the process is skipped, and
-    of several with the same key the first stands. Only their places are held in memory.
+    Lines are appended whole and pushed to the disk. One that was cut off by the end of the process or whose checksum is
+    wrong is skipped, and of several with the same key the first stands. Only their places are held in memory.
     """
 
     def __init__(self, path: Path) -> None:
@@ -44,7 +46,8 @@ class Ledger:
 
     def add(self, chunk: Chunk, moments: Moments) -> None:
         """Keep the result of a chunk."""
-        line = json.dumps({"key": chunk.key, "moments": moments.to_dict()}).encode() + b"\n"
+        numbers = moments.to_dict()
+        line = json.dumps({"key": chunk.key, "check": _check(numbers), "moments": numbers}).encode() + b"\n"
         place = self._file.seek(0, os.SEEK_END)
         self._file.write(line)
         self._file.flush()
@@ -56,11 +59,15 @@ class Ledger:
         self._file.close()
 
 
+def _check(numbers: Any) -> int:
+    """Return a checksum of what was measured."""
+    return zlib.crc32(json.dumps(numbers).encode())
+
+
 def _key(line: bytes) -> str | None:
     """Return the key of a whole line; None for what is none."""
     try:
         found = json.loads(line)
-        Moments.from_dict(found["moments"])
-        return str(found["key"])
-    except (ValueError, TypeError, KeyError):
+        return str(found["key"]) if found["check"] == _check(found["moments"]) else None
+    except (ValueError, TypeError, KeyError, RecursionError):
         return None

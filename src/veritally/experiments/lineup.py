@@ -5,12 +5,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from veritally.ballots import Ballots, Differences, Kind, Rankings, TopChoices, rankings_from, top_from
+from veritally.checks import whole
 from veritally.errors import InputError
 from veritally.registry import RuleInfo, rule_info, rules
 from veritally.rules.rule import Rule
 
+_MOST_SAMPLES = 10**6
+
 BEST_OF = ("borda+", "plurality+")
 """Families that the paper enters with the best of their members, chosen in each cell afterwards."""
+
+
+def variants(family: str) -> list[str]:
+    """Return the members of a family.
+
+    >>> len(variants("borda+"))
+    6
+    """
+    return [info.name for info in rules() if info.name.startswith(family)]
 
 
 @dataclass(frozen=True)
@@ -34,9 +46,9 @@ class Entry:
         for item in rest:
             key, _, value = item.partition("=")
             info.require([key])
-            if key != "samples" or not value.isdecimal() or int(value) < 1:
-                raise InputError(f"{text!r}: rules here take samples=NUMBER only")
-            parameters[key] = int(value)
+            if key != "samples" or not value.isdecimal():
+                raise InputError(f"{text!r}: of a rule's parameters only samples=NUMBER can be given here")
+            parameters[key] = whole(int(value), "samples", least=1, most=_MOST_SAMPLES)
         label = ":".join([info.name, *(f"{key}={value}" for key, value in parameters.items())])
         return cls(label, info, tuple(parameters.items()))
 
@@ -64,11 +76,13 @@ class Lineup:
         """
         everything = [info.name for info in rules() if info.fits(kind, alternatives) and not info.required]
         names: list[str] = []
-        for text in ["all"] if texts is None else texts:
+        if not isinstance(texts, str | Iterable | None):
+            raise InputError(f"rules are given by a list of their names, not {texts!r}")
+        for text in ["all"] if texts is None else [texts] if isinstance(texts, str) else texts:
             if text == "all":
                 names += everything
             elif text in BEST_OF:
-                names += [name for name in everything if name.startswith(text)]
+                names += variants(text)
             else:
                 names.append(text)
         entries = {entry.label: entry for entry in map(Entry.of, names)}

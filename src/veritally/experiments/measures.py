@@ -10,7 +10,7 @@ from veritally.arrays import Array, midranks, namespace
 
 MEASURES = ("regret", "accuracy", "correlation")
 
-_ROUNDINGS = 64  # of the largest score, besides the square root of the number of voters: closer ones tie
+_ROUNDINGS = 8  # of the largest score, and a quarter of the square root of the number of voters: closer ones tie
 
 
 def measure(scores: Array, truth: Array, lots: Array, voters: int, names: tuple[str, ...] = MEASURES) -> Array:
@@ -38,25 +38,22 @@ def measure(scores: Array, truth: Array, lots: Array, voters: int, names: tuple[
     exists = ~xp.isnan(truth)
     highest = xp.max(xp.where(exists, scores, -xp.inf), axis=-1, keepdims=True)
     size = xp.max(xp.where(xp.isinf(scores), 0, xp.abs(scores)), axis=-1, keepdims=True)
-    near = highest - size * xp.finfo(scores.dtype).eps * (_ROUNDINGS + math.sqrt(voters))
-    chosen = xp.argmax(xp.where(exists & (scores >= near), lots, -1), axis=-1)
+    near = size * xp.finfo(scores.dtype).eps * (_ROUNDINGS + math.sqrt(voters) / 4)
+    chosen = xp.argmax(xp.where(exists & (scores >= highest - near), lots, -1), axis=-1)
     known = xp.where(exists, truth, -xp.inf)
     picked = xp.take_along_axis(xp.broadcast_to(known, scores.shape), chosen[..., None], axis=-1)[..., 0]
     regret = xp.max(known, axis=-1) - picked
     results = {"regret": lambda: regret, "accuracy": lambda: xp.astype(regret == 0, regret.dtype)}
-    results["correlation"] = lambda: _spearman(xp.where(exists, scores, xp.nan), truth)
+    results["correlation"] = lambda: _spearman(xp.where(exists, scores, xp.nan), near, truth)
     return xp.stack([results[name]() for name in names])
 
 
-def _spearman(scores: Array, truth: Array) -> Array:
-    """Correlation of ranks along the last axis, tied ones sharing theirs; NaN marks what does not exist."""
+def _spearman(scores: Array, near: Array, truth: Array) -> Array:
+    """Correlation of ranks along the last axis, those of ``near`` scores shared; NaN marks what does not exist."""
     xp = namespace(scores)
     exists = xp.astype(~xp.isnan(truth), scores.dtype)
-    centred = []
-    for x in (scores, truth):
-        ranks = midranks(x)
-        centred.append(exists * (ranks - (xp.sum(exists, axis=-1, keepdims=True) + 1) / 2))
-    one, other = centred
+    middle = (xp.sum(exists, axis=-1, keepdims=True) + 1) / 2
+    one, other = exists * (midranks(scores, near) - middle), exists * (midranks(truth) - middle)
     square = xp.sum(one**2, axis=-1) * xp.sum(other**2, axis=-1)
     return xp.where(square > 0, xp.sum(one * other, axis=-1) / xp.sqrt(xp.where(square > 0, square, 1)), 0)
 

@@ -43,8 +43,8 @@ _FINDINGS = {
         "those listed may have been entered here."
     ),
     ("count-replacement", "top-lower-bound"): (
-        "the rule as described does better than printed, the more so the more voters there are, and beats plurality, "
-        "which the printed figures do not. The other rules of this table agree, so the counts are replaced as there."
+        "the rule as described does better than printed, the more so the more voters there are. The other rules of "
+        "this table agree, so the counts are replaced as there."
     ),
 }
 
@@ -96,7 +96,7 @@ def document(reproduction: Reproduction, command: str, figures: bool) -> list[Bl
         Heading("The paper's tables, reproduced", level=1),
         Paragraph(
             "Pitis & Zhang, Objective Social Choice (AAMAS 2020), compare rules by regret: the true quality of the "
-            "best alternative less that of the chosen one. Here are their four tables, measured anew: 10 alternatives, "
+            "best alternative less that of the chosen one. Here are their tables, measured anew: 10 alternatives, "
             f"{setting['instances']:,} instances a column, all rules on the same ones, ties broken at random."
         ),
         Paragraph(f"Made by `{command}` (seed {setting['seed']}, backend {setting['backend']}; {made_of})."),

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from veritally.ballots import find
+from veritally.checks import whole
 from veritally.errors import InputError
 from veritally.experiments.chunks import Chunk, check_workers, plan, spread, versions
 from veritally.experiments.ledger import Ledger
-from veritally.experiments.lineup import BEST_OF, Lineup
+from veritally.experiments.lineup import BEST_OF, Lineup, variants
 from veritally.experiments.measures import Moments
 from veritally.noise.scenario import SCENARIOS
-from veritally.noise.simulation import Backend, whole
+from veritally.noise.simulation import Backend, checked_seed
 from veritally.registry import rule_info
 
 MEASURED = ("regret", "accuracy")
@@ -93,15 +94,15 @@ class Reproduction:
         if rule not in BEST_OF:
             return self.rules.index(rule) if rule in self.rules else None
         regrets = self.moments[table, voters].means[0]
-        variants = [r for r, name in enumerate(self.rules) if name.startswith(rule)]
-        return min(variants, key=lambda r: float(regrets[r]), default=None)
+        own = [r for r, name in enumerate(self.rules) if name.startswith(rule)]
+        return min(own, key=lambda r: float(regrets[r])) if len(own) == len(variants(rule)) else None
 
     def names(self) -> list[str]:
-        """Return the rules, with the families the paper enters by their best before their variants."""
+        """Return the rules; families of which all variants are there stand before them, as the best of them."""
         names: list[str] = []
         for rule in self.rules:
             family = next((family for family in BEST_OF if rule.startswith(family)), None)
-            if family and family not in names:
+            if family and family not in names and set(variants(family)) <= set(self.rules):
                 names.append(family)
             names.append(rule)
         return names
@@ -124,7 +125,7 @@ class Reproduction:
                     float(moments.means[1, r]),
                     moments.instances,
                     printed,
-                    None if printed is None else _z(regret, se, moments.instances, printed),
+                    None if printed is None or se == 0 else _z(regret, se, moments.instances, printed),
                 )
 
     def to_frame(self, backend: str = "polars") -> Any:
@@ -187,14 +188,16 @@ def measure_tables(
     progress
         Called with the work done and the work to do.
     """
-    columns = _paper()["voters"] if voters is None else sorted({whole(m, "voters", least=1) for m in voters})
-    known = {name: i for i, name in enumerate(SCENARIOS)}
-    chosen = [name for name in SCENARIOS if tables is None or name in {*_known(tables, known)}]
-    n, kind = _paper()["alternatives"], "values"
-    lineup = Lineup.of(rules, "values", n)
-    instances, seed = whole(instances, "instances", least=2), whole(seed, "seed")
+    columns = _wanted(voters, "voters", _paper()["voters"])
+    columns = sorted({whole(m, "the number of voters", least=1) for m in columns})
+    names = _wanted(tables, "tables", SCENARIOS)
+    for name in names:
+        find(name, {known: i for i, known in enumerate(SCENARIOS)}, "table")
+    chosen = [name for name in SCENARIOS if name in names]
+    lineup = Lineup.of(rules, "values", _paper()["alternatives"])
+    instances, seed = whole(instances, "instances", least=2), checked_seed(seed, backend)
     cells: dict[tuple[str, int], list[Chunk]] = {
-        (table, m): plan(SCENARIOS[table].replace(voters=m, votes=kind), lineup, MEASURED, instances, seed, backend)
+        (table, m): plan(SCENARIOS[table].replace(voters=m), lineup, MEASURED, instances, seed, backend)
         for table in chosen
         for m in columns
     }
@@ -217,8 +220,8 @@ def measure_tables(
     finally:
         kept.close()
     configuration = {
-        "tables": {table: SCENARIOS[table].to_dict() for table in chosen},
-        "voters": list(columns),
+        "tables": {table: _without_voters(SCENARIOS[table].to_dict()) for table in chosen},
+        "voters": columns,
         "rules": list(lineup.labels),
         "instances": instances,
         "seed": seed,
@@ -228,7 +231,15 @@ def measure_tables(
     return Reproduction(configuration, lineup.labels, totals)
 
 
-def _known(tables: Iterable[str], known: dict[str, int]) -> Iterator[str]:
-    for name in tables:
-        find(name, known, "table")
-        yield name
+def _wanted(given: Any, what: str, everything: Iterable[Any]) -> list[Any]:
+    """Return what to measure, one or several."""
+    if given is None:
+        return list(everything)
+    wanted = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    if not wanted:
+        raise InputError(f"name at least one of the {what}")
+    return wanted
+
+
+def _without_voters(scenario: dict[str, Any]) -> dict[str, Any]:
+    return {name: part for name, part in scenario.items() if name != "voters"}

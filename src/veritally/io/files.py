@@ -1,5 +1,6 @@
 """Files that appear whole or not at all."""
 
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 
@@ -8,12 +9,22 @@ from veritally.errors import InputError
 
 def write_whole(path: str | PathLike[str], data: bytes) -> None:
     """Write beside the file and put it in its place once it is complete."""
-    path = Path(path)
-    part = path.with_name(f".{path.name}.part")
+    write_together({Path(path): data})
+
+
+def write_together(files: Mapping[Path, bytes]) -> None:
+    """Write several files beside their places, and put them there once all are complete."""
+    parts = {path.with_name(f".{path.name}.part"): path for path in files}
+    path = Path()
     try:
-        part.write_bytes(data)
-        part.replace(path)
+        for part, path in parts.items():
+            if path.is_dir():
+                raise InputError(f"{path}: is a folder; name a file")
+            part.write_bytes(files[path])
+        for part, path in parts.items():
+            part.replace(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
     finally:
-        part.unlink(missing_ok=True)
+        for part in parts:
+            part.unlink(missing_ok=True)

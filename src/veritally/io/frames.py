@@ -41,7 +41,7 @@ def _column(name: str, series: Any) -> pl.Series:
 
 def to_profile(table: pl.DataFrame, name: str, first_row: int, ballots: str | None, lower_is_better: bool) -> Profile:
     """Turn a tidy table into a Profile; ``first_row`` is the number a person would give its first row."""
-    table = table.rename(_plain_names(table.columns))
+    table = table.rename(plain_names(table.columns))
     vote = _vote_column(table, name, ballots)
     _warn_of_misspelt(table, name)
     lines: Any = range(first_row, first_row + table.height)
@@ -53,7 +53,7 @@ def to_profile(table: pl.DataFrame, name: str, first_row: int, ballots: str | No
     if lower_is_better and vote == "rank":
         raise InputError(f"{name}: lower-is-better is about values; in ranks 1 is the best in any case")
     place = Place(name, "line" if first_row == 2 else "row", lines)
-    decisions, decision = _coded(table["decision"], place) if "decision" in table.columns else (None, None)
+    decisions, decision = coded(table["decision"], place) if "decision" in table.columns else (None, None)
     voters, voter = _labels(table["voter"], decision, place)
     alternatives, alternative = _labels(table["alternative"], decision, place)
     batch = () if decisions is None else (len(decisions),)
@@ -155,13 +155,13 @@ class Place:
         return f"{self.name}, {self.unit} {self.lines[int(row)]}"
 
 
-def _plain_names(columns: list[str]) -> dict[str, str]:
+def plain_names(columns: list[str], wanted: tuple[str, ...] = COLUMNS) -> dict[str, str]:
     """Forgive capitals in the names of the columns that matter, where no other column has the plain name."""
     plain = {column: column.strip().lower() for column in columns}
     return {
         column: name
         for column, name in plain.items()
-        if name in COLUMNS and name not in columns and list(plain.values()).count(name) == 1
+        if name in wanted and name not in columns and list(plain.values()).count(name) == 1
     }
 
 
@@ -186,7 +186,7 @@ def _warn_of_misspelt(table: pl.DataFrame, name: str) -> None:
             warnings.warn(message, InputWarning, stacklevel=4)
 
 
-def _coded(column: pl.Series, place: Place) -> tuple[list[str], Array]:
+def coded(column: pl.Series, place: Place) -> tuple[list[str], Array]:
     """Return the names in a column in order of appearance, and for each row the position of its name."""
     if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary):
         raise InputError(f"{place.name}: the column {column.name} holds {column.dtype}, not names")
@@ -202,7 +202,7 @@ def _coded(column: pl.Series, place: Place) -> tuple[list[str], Array]:
 
 def _labels(column: pl.Series, decision: Array | None, place: Place) -> tuple[list[Any], Array]:
     """Return names and positions, within each decision where there are several."""
-    names, codes = _coded(column, place)
+    names, codes = coded(column, place)
     if decision is None:
         return names, codes
     pairs, first, pair = np.unique(decision * len(names) + codes, return_index=True, return_inverse=True)

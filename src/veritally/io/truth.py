@@ -1,17 +1,19 @@
 """Truth files: the true quality of each alternative, to compare rules by."""
 
-import io
 import warnings
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from veritally.arrays import Array
 from veritally.errors import InputError, InputWarning
 from veritally.io.files import write_whole
-from veritally.io.votes import format_for, load
+from veritally.io.votes import encoded, load
 from veritally.profile import Profile
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def read_truth(source: Any, profile: Profile) -> Array:
@@ -30,18 +32,24 @@ def read_truth(source: Any, profile: Profile) -> Array:
     from veritally.io import frames
 
     if isinstance(source, str | PathLike):
-        table, name, first_row = load(source)
+        table, name, first_row = load(source, "truth")
     else:
         table, name, first_row = frames.from_native(source), "the frame", 0
     if len(profile.batch) > 1:
         raise InputError("a truth file has one column for decisions; compare the parts of unstack() one by one")
+    table = table.rename(frames.plain_names(table.columns, ("decision", "alternative", "truth")))
     needed = ["decision", "alternative", "truth"] if profile.batch else ["alternative", "truth"]
-    table = table.rename({column: column.strip().lower() for column in table.columns}, strict=False)
-    missing = [column for column in needed if column not in table.columns]
-    if missing:
+    if not set(needed) <= set(table.columns):
         found = ", ".join(table.columns[:12])
         raise InputError(f"{name}: found the columns {found}; a truth file for these votes needs {', '.join(needed)}")
-    place = frames.Place(name, "line" if first_row == 2 else "row", range(first_row, first_row + table.height))
+    if not profile.batch and "decision" in table.columns and table["decision"].n_unique() > 1:
+        raise InputError(f"{name}: has the truth of several decisions, but the votes have no column decision")
+    rows = range(first_row, first_row + table.height)
+    empty = table.select(pl.all_horizontal(pl.all().is_null())).to_series().to_numpy()
+    place = frames.Place(name, "line" if first_row == 2 else "row", np.array(rows)[~empty])
+    table = table.filter(~empty)
+    for column in needed[:-1]:
+        frames.coded(table[column], place)
     numbers = frames.numbers(table["truth"], place)
     keys = table.select(pl.col(needed[:-1]).cast(pl.String)).rows()
     given: dict[tuple[Any, ...], float] = {}
@@ -67,16 +75,20 @@ def read_truth(source: Any, profile: Profile) -> Array:
 
 def write_truth(truth: Array, profile: Profile, path: str | PathLike[str]) -> None:
     """Write the truth of each alternative of a profile; the suffix of the path chooses the format."""
+    write_whole(path, encoded(lambda: truth_table(truth, profile), path))
+
+
+def truth_table(truth: Array, profile: Profile) -> "pl.DataFrame":
+    """Return the truth of each alternative of a profile as a table."""
     import polars as pl
 
-    cells = list(_cells(profile))
+    if np.shape(truth) != (*profile.batch, profile.shape[-1]):
+        raise InputError(f"the truth has the shape {np.shape(truth)}; these votes are {profile!r}")
+    cells = _cells(profile)
     columns: dict[str, list[Any]] = {"decision": [key[0] for _, key in cells]} if profile.batch else {}
     columns["alternative"] = [key[-1] for _, key in cells]
     columns["truth"] = [float(truth[place]) for place, _ in cells]
-    module, suffix = format_for(path)
-    buffer = io.BytesIO()
-    module.write(pl.DataFrame(columns), buffer, suffix)
-    write_whole(path, buffer.getvalue())
+    return pl.DataFrame(columns)
 
 
 def _cells(profile: Profile) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:

@@ -3,6 +3,7 @@
 import importlib
 import io
 import sys
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
@@ -71,23 +72,22 @@ def write(profile: Profile, path: str | PathLike[str]) -> None:
     """
     from veritally.io import frames
 
-    module, suffix = format_for(path)
     if not isinstance(profile, Profile):
         raise InputError(f"write takes a Profile, not {type(profile).__name__}; an outcome has to_json and to_frame")
-    buffer = io.BytesIO()
-    module.write(frames.from_profile(profile), buffer, suffix)
-    write_whole(path, buffer.getvalue())
+    write_whole(path, encoded(lambda: frames.from_profile(profile), path))
 
 
-def format_for(path: str | PathLike[str]) -> tuple[ModuleType, str]:
-    """Return the module that writes the format of a path, and the path's suffix."""
+def encoded(table: "Callable[[], pl.DataFrame]", path: str | PathLike[str]) -> bytes:
+    """Return a table in the format that the suffix of a path stands for; it is made once that is known."""
     suffix = Path(path).suffix
     if suffix.lower() not in _FORMATS:
         raise InputError(f"{path}: cannot tell the format from the suffix; use one of {', '.join(_FORMATS)}")
-    return _recognised(b"", suffix), suffix
+    buffer = io.BytesIO()
+    _recognised(b"", suffix).write(table(), buffer, suffix)
+    return buffer.getvalue()
 
 
-def load(source: str | PathLike[str]) -> "tuple[pl.DataFrame, str, int]":
+def load(source: str | PathLike[str], what: str = "vote") -> "tuple[pl.DataFrame, str, int]":
     """Return the table in a file, a name for it, and the number a person would give its first row."""
     if str(source) == "-":
         if sys.stdin is None:
@@ -101,11 +101,11 @@ def load(source: str | PathLike[str]) -> "tuple[pl.DataFrame, str, int]":
         except FileNotFoundError:
             raise InputError(f"{name}: there is no such file") from None
         except IsADirectoryError:
-            raise InputError(f"{name}: is a folder; give a vote file") from None
+            raise InputError(f"{name}: is a folder; give a {what} file") from None
         except OSError as error:
             raise InputError(f"{name}: cannot be read ({error.strerror or error})") from error
     if not data.strip():
-        raise InputError(f"{name}: the file is empty; it needs a header and a row for each voter and alternative")
+        raise InputError(f"{name}: the {what} file is empty; it needs a header and a row for each entry")
     module = _recognised(data, suffix)
     return module.read(data, name), name, module.FIRST_ROW
 

@@ -1,7 +1,8 @@
 """How reported counts differ from true ones.
 
-A count error is any callable ``(random, counts, experience) -> reported`` on arrays ``(..., voter, alternative)``; what
-was seen must be reported as seen.
+A count error is any callable ``(random, counts, experience) -> reported`` on arrays ``(..., voter, alternative)``,
+written to the array API standard if it is to run in JAX. What was seen is reported as seen: a report of 0 leaves the
+true count.
 """
 
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from veritally.arrays import Array, Random, namespace
-from veritally.errors import InputError
+from veritally.checks import real
 from veritally.noise.experience import Experience
 
 CountError: TypeAlias = Callable[[Random, Array, Experience], Array]
@@ -22,8 +23,7 @@ class Percentage:
     size: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 0 <= self.size <= 1:
-            raise InputError(f"a percentage error is a share from 0 to 1, not {self.size}")
+        object.__setattr__(self, "size", real(self.size, "the size of a percentage error", least=0, most=1))
 
     def __call__(self, random: Random, counts: Array, experience: Experience) -> Array:
         """Report the counts."""
@@ -34,13 +34,12 @@ class Percentage:
 
 @dataclass(frozen=True)
 class Replacement:
-    """Each count is replaced with this ``probability`` by a fresh draw."""
+    """Each count is replaced with this ``probability`` by a fresh draw; it stays where that would be 0."""
 
     probability: float = 0.33
 
     def __post_init__(self) -> None:
-        if not 0 <= self.probability <= 1:
-            raise InputError(f"a probability of replacement goes from 0 to 1, not {self.probability}")
+        object.__setattr__(self, "probability", real(self.probability, "the probability of replacement", 0, 1))
 
     def __call__(self, random: Random, counts: Array, experience: Experience) -> Array:
         """Report the counts."""

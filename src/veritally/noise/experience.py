@@ -1,6 +1,5 @@
 """How many observations each voter has of each alternative."""
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,15 +8,18 @@ from typing import Any, Protocol
 import numpy as np
 
 from veritally.arrays import Array, Random, Shape, namespace
+from veritally.checks import real, whole
 from veritally.errors import InputError
+
+_MOST = 2**31 - 1
 
 
 class Experience(Protocol):
     """A distribution of counts."""
 
     @property
-    def whole(self) -> bool:
-        """Whether all counts are whole numbers."""
+    def possible(self) -> Sequence[float]:
+        """Counts that may occur, the largest of them included; all, where they need not be whole numbers."""
         ...
 
     def draw(self, random: Random, shape: Shape) -> Array:
@@ -32,11 +34,6 @@ class Experience(Protocol):
 class _Drawn(ABC):
     """Counts that are drawn anew each time."""
 
-    @property
-    def whole(self) -> bool:
-        """Whether all counts are whole numbers."""
-        return True
-
     @abstractmethod
     def draw(self, random: Random, shape: Shape) -> Array:
         """Draw counts."""
@@ -47,17 +44,26 @@ class _Drawn(ABC):
 
 
 @dataclass(frozen=True)
-class UniformCounts(_Drawn):
-    """Whole numbers from ``low`` to ``high``, both included, each cell by itself.
-
-    The paper's "between 1 to 50" comes out right as 1 to 49.
-    """
-
+class _Range(_Drawn):
     low: int = 1
     high: int = 49
 
     def __post_init__(self) -> None:
-        _require_range(self.low, self.high)
+        object.__setattr__(self, "low", whole(self.low, "the lowest count", most=_MOST))
+        object.__setattr__(self, "high", whole(self.high, "the highest count", least=max(1, self.low), most=_MOST))
+
+    @property
+    def possible(self) -> Sequence[float]:
+        """The ends of the range."""
+        return self.low, self.high
+
+
+@dataclass(frozen=True)
+class UniformCounts(_Range):
+    """Whole numbers from ``low`` to ``high``, both included, each cell by itself.
+
+    The paper's "between 1 to 50" comes out right as 1 to 49.
+    """
 
     def draw(self, random: Random, shape: Shape) -> Array:
         """Draw counts."""
@@ -65,14 +71,8 @@ class UniformCounts(_Drawn):
 
 
 @dataclass(frozen=True)
-class StratifiedCounts(_Drawn):
+class StratifiedCounts(_Range):
     """Each voter has a highest count, uniform from ``low`` to ``high``, and counts uniform from ``low`` to that."""
-
-    low: int = 1
-    high: int = 49
-
-    def __post_init__(self) -> None:
-        _require_range(self.low, self.high)
 
     def draw(self, random: Random, shape: Shape) -> Array:
         """Draw counts."""
@@ -87,12 +87,12 @@ class ConstantCounts(_Drawn):
     count: float = 10
 
     def __post_init__(self) -> None:
-        _require_count(self.count)
+        object.__setattr__(self, "count", real(self.count, "the count", least=0, most=_MOST))
 
     @property
-    def whole(self) -> bool:
-        """Whether the count is a whole number."""
-        return self.count % 1 == 0
+    def possible(self) -> Sequence[float]:
+        """The count."""
+        return (self.count,)
 
     def draw(self, random: Random, shape: Shape) -> Array:
         """Repeat the count."""
@@ -108,15 +108,14 @@ class Specialists(_Drawn):
     few: float = 1
 
     def __post_init__(self) -> None:
-        if not isinstance(self.known, int) or self.known < 1:
-            raise InputError(f"specialists know a whole number of alternatives above 0, not {self.known!r}")
-        _require_count(self.many)
-        _require_count(self.few)
+        object.__setattr__(self, "known", whole(self.known, "the number of alternatives a specialist knows", least=1))
+        object.__setattr__(self, "many", real(self.many, "a specialist's count", least=0, most=_MOST))
+        object.__setattr__(self, "few", real(self.few, "a specialist's count of other alternatives", 0, _MOST))
 
     @property
-    def whole(self) -> bool:
-        """Whether both counts are whole numbers."""
-        return self.many % 1 == self.few % 1 == 0
+    def possible(self) -> Sequence[float]:
+        """Both counts."""
+        return self.many, self.few
 
     def draw(self, random: Random, shape: Shape) -> Array:
         """Draw counts."""
@@ -137,14 +136,14 @@ class GivenCounts:
             counts = np.asarray(matrix, dtype=float)
         except (TypeError, ValueError) as error:
             raise InputError("given counts must be numbers, a row for each voter") from error
-        if counts.ndim != 2 or not (np.isfinite(counts) & (counts >= 0)).all():
+        if counts.ndim != 2 or not ((counts >= 0) & (counts <= _MOST)).all():
             raise InputError("given counts must be a matrix (voter, alternative) of finite numbers, 0 or more")
         object.__setattr__(self, "matrix", tuple(map(tuple, counts.tolist())))
 
     @property
-    def whole(self) -> bool:
-        """Whether all counts are whole numbers."""
-        return all(count % 1 == 0 for row in self.matrix for count in row)
+    def possible(self) -> Sequence[float]:
+        """All of them."""
+        return [count for row in self.matrix for count in row]
 
     def draw(self, random: Random, shape: Shape) -> Array:
         """Repeat the matrix."""
@@ -156,13 +155,3 @@ class GivenCounts:
         voter = random.integers(0, len(self.matrix) - 1, shape)
         xp = namespace(voter)
         return xp.asarray(self.matrix, dtype=voter.dtype)[xp.astype(voter, xp.int32), xp.arange(shape[-1])]
-
-
-def _require_range(low: int, high: int) -> None:
-    if not (isinstance(low, int) and isinstance(high, int) and 0 <= low <= high and high > 0):
-        raise InputError(f"counts go from a whole number to a higher one, 0 or more, not from {low!r} to {high!r}")
-
-
-def _require_count(count: float) -> None:
-    if not (math.isfinite(count) and count >= 0):
-        raise InputError(f"a count is a finite number, 0 or more, not {count!r}")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
 from veritally.arrays import Array, Random, for_loop, namespace, ndtr
+from veritally.checks import real
 from veritally.errors import InputError
 
 
@@ -79,7 +80,8 @@ class StudentNoise(_Additive):
     whole_counts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not 2 < self.freedom < math.inf:
+        object.__setattr__(self, "freedom", real(self.freedom, "the number of degrees of freedom"))
+        if self.freedom <= 2:
             raise InputError(f"Student noise needs more than 2 degrees of freedom to have a sigma, not {self.freedom}")
 
     def means(self, random: Random, truth: Array, counts: Array, sigma: Array) -> Array:
@@ -107,7 +109,7 @@ class BernoulliArms:
         """Turn what was drawn into probabilities."""
         if self.link == "probit":
             return ndtr(drawn)
-        return drawn if self.link == "identity" else 1 / (1 + namespace(drawn).exp(-drawn))
+        return drawn if self.link == "identity" else (1 + namespace(drawn).tanh(drawn / 2)) / 2
 
     def means(self, random: Random, truth: Array, counts: Array, sigma: Array) -> Array:
         """Draw shares of successes."""

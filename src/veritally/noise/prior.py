@@ -1,11 +1,10 @@
 """Where the truth comes from."""
 
-import math
 from dataclasses import dataclass
 from typing import Protocol
 
 from veritally.arrays import Array, Random, Shape, namespace
-from veritally.errors import InputError
+from veritally.checks import real
 
 
 class Prior(Protocol):
@@ -24,8 +23,8 @@ class NormalTruth:
     sd: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.mean) and 0 < self.sd < math.inf):
-            raise InputError(f"a normal prior needs a finite mean and an sd above 0, not {self.mean} and {self.sd}")
+        object.__setattr__(self, "mean", real(self.mean, "the mean of the prior"))
+        object.__setattr__(self, "sd", real(self.sd, "the sd of the prior", least=1e-100))
 
     def draw(self, random: Random, shape: Shape) -> Array:
         """Draw truths."""
@@ -39,9 +38,7 @@ class FixedTruth:
     values: tuple[float, ...]
 
     def __init__(self, *values: float) -> None:
-        object.__setattr__(self, "values", tuple(map(float, values)))
-        if len(self.values) < 2 or not all(map(math.isfinite, self.values)):
-            raise InputError("fixed truths are finite numbers, one for each of at least two alternatives")
+        object.__setattr__(self, "values", tuple(real(value, "a fixed truth") for value in values))
 
     def draw(self, random: Random, shape: Shape) -> Array:
         """Repeat the truths."""

@@ -4,12 +4,13 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from veritally.arrays import Array, Random, Shape, namespace
-from veritally.ballots import Kind, find
+from veritally.ballots import KINDS, Kind, find
+from veritally.checks import real, whole
 from veritally.errors import InputError
 from veritally.noise.errors import CountError, Percentage, Replacement
 from veritally.noise.experience import (
@@ -29,6 +30,9 @@ from veritally.noise.observation import (
     UniformNoise,
 )
 from veritally.noise.prior import FixedTruth, NormalTruth, Prior
+
+_MOST_CELLS = 2**31  # of one instance
+_MOST_SUMMED = 10**6  # observations that are added one by one
 
 PARTS: dict[str, dict[str, Callable[..., Any]]] = {
     "prior": {"normal": NormalTruth, "fixed": FixedTruth},
@@ -87,7 +91,7 @@ class Scenario:
         How voters misreport their counts: None, ``Percentage(size)``, ``Replacement(probability)``, or any
         ``(random, counts, experience) -> reported``.
     votes
-        What the voters report: ``values``, ``rankings`` or ``top``.
+        What the voters report: ``values``, ``rankings``, ``top``, or ``differences`` of two alternatives.
 
     Notes
     -----
@@ -110,35 +114,31 @@ class Scenario:
     votes: Kind = "values"
 
     def __post_init__(self) -> None:
-        for name, least in (("voters", 1), ("alternatives", 2)):
-            number = getattr(self, name)
-            if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < least:
-                raise InputError(f"a scenario needs a whole number of {name}, at least {least}, not {number!r}")
-            self._set(name, int(number))
+        self._set("voters", whole(self.voters, "the number of voters", least=1))
+        self._set("alternatives", whole(self.alternatives, "the number of alternatives", least=2))
         for name in PARTS:
             self._set(name, _part(name, getattr(self, name)))
-        try:
-            sigma = np.asarray(self.sigma, dtype=float)
-        except (TypeError, ValueError):
-            raise InputError(f"sigma must be numbers, not {self.sigma!r}") from None
-        self._set("sigma", tuple(sigma.ravel().tolist()) if sigma.ndim else float(sigma))
-        if self.votes not in get_args(Kind):
-            raise InputError(f"votes can be values, rankings or top, not {self.votes!r}")
+        sigma: Any = self.sigma
+        several = isinstance(sigma, list | tuple) or (isinstance(sigma, np.ndarray) and sigma.ndim > 0)
+        self._set("sigma", tuple(map(_sigma, sigma)) if several else _sigma(sigma))
+        if self.votes not in KINDS:
+            raise InputError(f"votes can be {', '.join(KINDS)}, not {self.votes!r}")
         self._check()
 
     def _check(self) -> None:
         """Refuse parts that do not fit each other."""
         n = self.alternatives
-        sigma = np.atleast_1d(self.sigma)
-        if len(sigma) not in (1, n) or not (np.isfinite(sigma) & (sigma > 0)).all():
-            raise InputError(f"sigma is a number above 0, or one for each of {n} alternatives, not {self.sigma!r}")
+        if self.voters * n > _MOST_CELLS:
+            raise InputError(f"{self.voters} voters on {n} alternatives are too many to simulate")
+        if isinstance(self.sigma, tuple) and len(self.sigma) != n:
+            raise InputError(f"sigma has {len(self.sigma)} numbers for {n} alternatives")
         if self.votes == "differences" and n != 2:
             raise InputError(f"differences are votes on two alternatives, not {n}")
         if isinstance(self.prior, FixedTruth) and len(self.prior.values) != n:
             raise InputError(f"there are {len(self.prior.values)} fixed truths for {n} alternatives")
         if isinstance(self.noise, BernoulliArms):
             if self.sigma != 1:
-                raise InputError("Bernoulli arms have no sigma; leave it out")
+                raise InputError("Bernoulli arms have no sigma; leave it out, or set it to 1 if the scenario has one")
             outside = isinstance(self.prior, FixedTruth) and not all(0 <= p <= 1 for p in self.prior.values)
             if self.noise.link == "identity" and (outside or not isinstance(self.prior, FixedTruth)):
                 raise InputError("the identity link needs fixed truths that are probabilities; try the link logistic")
@@ -146,8 +146,8 @@ class Scenario:
             shape = np.shape(self.experience.matrix)
             if shape != (self.voters, n):
                 raise InputError(f"the given counts are {shape[0]} × {shape[1]}, the scenario {self.voters} × {n}")
-        if self.noise.whole_counts and not self.experience.whole:
-            raise InputError("this noise is summed observation by observation; the counts must be whole numbers")
+        if self.noise.whole_counts and any(count % 1 or count > _MOST_SUMMED for count in self.experience.possible):
+            raise InputError(f"with this noise the counts must be whole numbers up to {_MOST_SUMMED}")
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -174,7 +174,8 @@ class Scenario:
         values = self.noise.means(stream(2), truth[..., None, :], xp.where(seen, counts, 1), sigma)
         reported = counts
         if self.count_error is not None:
-            told = self.count_error(stream(3), counts, self.experience)
+            told = self.count_error(stream(3), xp.asarray(counts, copy=True), self.experience)
+            _check_reports(told, counts)
             reported = xp.where(seen, xp.where(told > 0, told, counts), 0)
         lots = stream(4).uniform(truth.shape)
         return Draws(truth, counts, reported, xp.where(seen, values, xp.nan), lots)
@@ -184,16 +185,29 @@ class Scenario:
         return {own.name: _plain(getattr(self, own.name)) for own in fields(self)}
 
 
+def _sigma(number: Any) -> float:
+    return real(number, "sigma", least=1e-100, most=1e100)
+
+
+def _check_reports(told: Any, counts: Array) -> None:
+    """Require reports of counts for every cell; what JAX traces can only be checked for its shape."""
+    if getattr(told, "shape", None) != counts.shape:
+        raise InputError("the count error must return an array of the shape of the counts")
+    if isinstance(told, np.ndarray) and not (np.isfinite(told) & (told >= 0)).all():
+        raise InputError("the count error reports counts that are negative or not finite")
+
+
 def _part(what: str, given: Any) -> Any:
     """Make a part of a scenario from what a user gave."""
     if isinstance(given, str):
         name, *rest = given.split(":")
-        make = PARTS[what][_found(name, what)]
+        find(name, {known: i for i, known in enumerate(PARTS[what])}, what)
+        make = PARTS[what][name]
         try:
             return make(*map(_number, rest))
         except TypeError as error:
             raise InputError(f"{given!r}: {name} takes {_parameters(make) or 'no numbers'}") from error
-    if what == "prior" and isinstance(given, Sequence):
+    if what == "prior" and isinstance(given, Sequence | np.ndarray):
         return FixedTruth(*given)
     if what == "experience" and isinstance(given, int | float | np.number):
         return ConstantCounts(float(given))
@@ -204,10 +218,6 @@ def _part(what: str, given: Any) -> Any:
     if hook or isinstance(given, kinds):  # type: ignore[arg-type]
         return given
     raise InputError(f"the {what} can be {', '.join(PARTS[what])}, not {given!r}")
-
-
-def _found(name: str, what: str) -> str:
-    return list(PARTS[what])[find(name, {known: i for i, known in enumerate(PARTS[what])}, what)]
 
 
 def _number(text: str) -> Any:
@@ -224,10 +234,10 @@ def _parameters(make: Any) -> str:
 
 
 def _plain(part: Any) -> Any:
-    if dataclasses.is_dataclass(part) and not isinstance(part, type):
-        names = {type_: name for parts in PARTS.values() for name, type_ in parts.items()}
-        return {"name": names[type(part)], **dataclasses.asdict(part)} if type(part) in names else repr(part)
-    return f"{part.__module__}.{part.__qualname__}" if callable(part) and hasattr(part, "__qualname__") else part
+    names = {type_: name for parts in PARTS.values() for name, type_ in parts.items()}
+    if type(part) in names:
+        return {"name": names[type(part)], **dataclasses.asdict(part)}
+    return part if part is None or isinstance(part, int | float | str | tuple) else repr(part)
 
 
 _HIGH = Scenario(sigma=math.sqrt(1000))
@@ -250,5 +260,5 @@ def scenario(name: str | Scenario, **changes: Any) -> Scenario:
         return name.replace(**changes)
     if not isinstance(name, str):
         raise InputError(f"a scenario is a Scenario or one of {', '.join(SCENARIOS)}, not {name!r}")
-    place = find(name, {known: i for i, known in enumerate(SCENARIOS)}, "scenario")
-    return list(SCENARIOS.values())[place].replace(**changes)
+    find(name, {known: i for i, known in enumerate(SCENARIOS)}, "scenario")
+    return SCENARIOS[name].replace(**changes)

@@ -1,6 +1,6 @@
 """Votes with a known truth."""
 
-import operator
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +10,7 @@ import numpy as np
 
 from veritally.arrays import Array, Random, array_library
 from veritally.ballots import Ballots, Values
-from veritally.errors import InputError
+from veritally.checks import whole
 from veritally.noise.scenario import Draws, Scenario, scenario
 from veritally.profile import Profile
 
@@ -33,6 +33,8 @@ class Trials:
         The true counts, ``(instance, voter, alternative)``; the profile has the reported ones.
     profile
         The votes, with the instances as decisions.
+    lots
+        ``(instance, alternative)``: of alternatives that tie, the one with the highest lot is chosen.
     """
 
     scenario: Scenario
@@ -40,6 +42,7 @@ class Trials:
     truth: Array
     counts: Array
     profile: Profile
+    lots: Array
 
     def __repr__(self) -> str:
         return f"Trials({self.profile!r})"
@@ -70,16 +73,16 @@ def simulate(
     (Profile(5 decisions, 30 voters, 10 alternatives, values), (5, 10))
     """
     chosen = scenario(given, **changes)
-    instances, seed = whole(instances, "instances", least=1), whole(seed, "seed")
     xp = array_library(backend)
+    instances, seed = whole(instances, "instances", least=1), checked_seed(seed, backend)
     pieces = list(draws(chosen, seed, 0, instances, backend))
     parts = zip(*pieces, strict=True)
-    truth, counts, reported, values, _ = (piece[0] if len(piece) == 1 else xp.concat(piece) for piece in parts)
+    truth, counts, reported, values, lots = (piece[0] if len(piece) == 1 else xp.concat(piece) for piece in parts)
     profile = Profile.trusted(ballots_from(values, reported))
     coarsen = {"differences": Profile.as_differences, "rankings": Profile.as_rankings, "top": Profile.as_top}
     if chosen.votes in coarsen:
         profile = coarsen[chosen.votes](profile)
-    return Trials(chosen, seed, truth, counts, profile)
+    return Trials(chosen, seed, truth, counts, profile, lots)
 
 
 def draws(given: Scenario, seed: int, start: int, stop: int, backend: Backend = "numpy") -> Iterator[Draws]:
@@ -89,7 +92,9 @@ def draws(given: Scenario, seed: int, start: int, stop: int, backend: Backend = 
     key for each instance and gives one piece.
     """
     if backend == "jax":
-        yield draw_in_jax(given, seed, start, stop - start)
+        import jax
+
+        yield jax.jit(partial(draw_in_jax, given, size=stop - start))(seed, start)
         return
     size = block_size(given)
     for block in range(start // size, -(-stop // size)):
@@ -109,6 +114,11 @@ def draw_in_jax(given: Scenario, seed: Array | int, start: Array | int, size: in
     return Draws(*jax.vmap(one)(start + jnp.arange(size, dtype=jnp.uint32)))
 
 
+def checked_seed(seed: Any, backend: Backend) -> int:
+    """Require a seed; JAX takes smaller ones than NumPy."""
+    return whole(seed, "seed", most=2**31 - 1 if backend == "jax" else math.inf)
+
+
 def stream(like: Array, given: Scenario, seed: Array | int, place: Array | int, number: int) -> Random:
     """Return one of the sources at a place; scenarios of equal size share them."""
     return Random.of(like, seed, given.voters, given.alternatives, place, number)
@@ -123,14 +133,3 @@ def ballots_from(values: Array, counts: Array) -> Ballots:
     """Make ballots of values, one for each voter, from arrays that need no check."""
     xp = values.__array_namespace__()
     return Values(values, counts, xp.ones_like(counts[..., 0]), xp.any(counts > 0, axis=-2))
-
-
-def whole(number: Any, what: str, least: int = 0) -> int:
-    """Require a whole number."""
-    try:
-        result = operator.index(number)
-    except TypeError:
-        result = least - 1
-    if result < least or isinstance(number, bool):
-        raise InputError(f"{what} must be a whole number, {least} or more, not {number!r}")
-    return result

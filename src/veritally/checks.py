@@ -1,0 +1,33 @@
+"""Numbers as users give them, checked at the door."""
+
+import math
+import operator
+from typing import Any
+
+from veritally.errors import InputError
+
+
+def whole(number: Any, what: str, least: int = 0, most: float = math.inf) -> int:
+    """Require a whole number from ``least`` to ``most``."""
+    try:
+        result = operator.index(number)
+    except TypeError:
+        result = least - 1
+    if isinstance(number, bool) or not least <= result <= most:
+        bounds = f"{least} or more" if most == math.inf else f"from {least} to {most:.0f}"
+        raise InputError(f"{what} must be a whole number, {bounds}, not {number!r}")
+    return result
+
+
+def real(number: Any, what: str, least: float = -math.inf, most: float = math.inf) -> float:
+    """Require a finite number from ``least`` to ``most``."""
+    try:
+        result = math.nan if isinstance(number, str | bytes) else float(number)
+    except (TypeError, ValueError, OverflowError):
+        result = math.nan
+    if not (math.isfinite(result) and least <= result <= most):
+        bounds = (
+            "" if least == -math.inf else f", {least:g} or more" if most == math.inf else f" from {least:g} to {most:g}"
+        )
+        raise InputError(f"{what} must be a finite number{bounds}, not {number!r}")
+    return result

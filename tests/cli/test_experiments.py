@@ -1,0 +1,114 @@
+"""The commands that simulate, compare and reproduce."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import veritally as vt
+from veritally.cli import cli
+
+
+def run(*arguments, **options):
+    return CliRunner().invoke(cli, list(map(str, arguments)), **options)
+
+
+@pytest.fixture
+def files(tmp_path):
+    votes, truth = tmp_path / "votes.csv", tmp_path / "truth.csv"
+    result = run("simulate", votes, truth, "--scenario", "high-variance", "--voters", 5, "--instances", 40, "--seed", 3)
+    assert result.exit_code == 0, result.output
+    return votes, truth
+
+
+def test_what_is_simulated_can_be_decided_and_compared(files):
+    votes, truth = files
+    assert run("decide", votes).output.startswith("By mean")
+    rows = list(map(json.loads, run("compare", "--votes", votes, "--truth", truth, "--json").output.splitlines()))
+    trials = vt.simulate("high-variance", voters=5, instances=40, seed=3)
+    for row in vt.compare(trials).rows():
+        if row["rule"] in ("mean", "pairwise"):  # which do not tie
+            assert next(x for x in rows if x["rule"] == row["rule"])["regret"] == pytest.approx(row["regret"])
+
+
+def test_simulate_takes_every_part_of_a_scenario(tmp_path):
+    parts = ["--voters", 3, "--alternatives", 4, "--prior", "normal:5:2", "--experience", "specialists:1:9:1"]
+    parts += ["--noise", "laplace", "--sigma", "1,2,3,4", "--count-error", "percentage:0.2", "--ballots", "rank"]
+    result = run("simulate", tmp_path / "v.parquet", tmp_path / "t.csv", *parts, "--instances", 7)
+    assert "Wrote 7 decisions of 3 voters on 4 alternatives (rankings)" in result.output
+    assert vt.read(tmp_path / "v.parquet").shape == (7, 3, 4)
+
+
+def test_compare_prints_a_table(tmp_path):
+    result = run("compare", "--scenario", "low-variance", "--voters", 3, "--rules", "borda,case4-normalized")
+    lines = result.output.splitlines()
+    assert lines[0] == "2,000 decisions, ± standard errors; * may have the lowest regret (95%)"
+    assert lines[1].split() == ["rule", "regret", "accuracy", "correlation", "less", "borda"]
+    assert lines[2].startswith("pairwise-normalized * ")
+    assert lines[3].startswith("borda ")
+    assert max(map(len, lines)) <= 80
+
+
+def test_reproduce_prints_tables_that_fit_and_writes_a_report(tmp_path):
+    result = run(
+        "reproduce", "--voters", "3,10", "--tables", "low-variance", "--instances", 40, "--out", tmp_path / "r"
+    )
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert lines[0].strip() == "low-variance: regret"
+    assert any(line.startswith("plurality+arithmetic-sqrt ") for line in lines)
+    assert max(map(len, lines[:-1])) <= 80
+    assert "published cells lie within 3 standard errors" in result.output
+    text = (tmp_path / "r" / "README.md").read_text()
+    assert "`veritally reproduce --tables low-variance --voters 3,10 --instances 40`" in text
+
+
+def test_progress_in_a_log(monkeypatch, capsys):
+    from veritally.cli import progress
+
+    clock = iter([0.0, *(10.0 * step for step in range(1, 30))])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    with progress.bar("Work") as update:
+        for done in (0.4, 0.45, 0.6, 1.0):
+            update(done)
+    assert capsys.readouterr().err == "Work: 60% done, about 60 s left\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["simulate", "a.csv", "a.csv"], "votes and truth need a file each"),
+        (["simulate", "a.xyz", "b.csv"], "cannot tell the format"),
+        (["simulate", "a.csv", "b.csv", "--experience", "given:1"], "use vt.Scenario"),
+        (["simulate", "a.csv", "b.csv", "--sigma", "x"], "--sigma takes numbers separated by commas"),
+        (["simulate", "no/folder/a.csv", "b.csv", "--instances", "2"], "cannot be written"),
+        (["simulate", "a.csv", "no/folder/b.csv", "--instances", "2"], "cannot be written"),
+        (["compare", "--votes", "a.csv"], "give --votes and --truth together"),
+        (["compare", "--votes", "a.csv", "--truth", "b.csv", "--voters", "3"], "--voters is for simulated votes"),
+        (["compare", "--votes", "a.csv", "--truth", "b.csv"], "there is no such file"),
+        (["compare", "--rules", ","], "name at least one rule"),
+        (["compare", "--prior", "fixed:a:b"], "a fixed truth must be a finite number"),
+        (["compare", "--voters", "9" * 20], "too many to simulate"),
+        (["compare", "--backend", "jax", "--seed", "3000000000"], "seed must be a whole number, from 0 to 2147483647"),
+        (["reproduce", "--tables", ","], "name at least one of the tables"),
+        (["reproduce", "--voters", "3.5"], "the number of voters must be a whole number"),
+        (["reproduce", "--voters", "x"], "--voters takes numbers separated by commas"),
+        (["reproduce", "--rules", "learned"], "there is no rule 'learned'"),
+    ],
+)
+def test_errors_are_one_sentence(arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert message in result.output
+    assert result.output.count("\n") == 1
+    assert not [path for path in Path(tmp_path).rglob("*") if path.is_file() and path.suffix in (".csv", ".part")]
+
+
+def test_a_single_decision_is_valid_json(tmp_path):
+    (tmp_path / "v.csv").write_text("voter,alternative,rank\nu,A,1\nu,B,2\n")
+    (tmp_path / "t.csv").write_text("alternative,truth\nA,1\nB,0\n")
+    result = run("compare", "--votes", tmp_path / "v.csv", "--truth", tmp_path / "t.csv", "--rules", "borda", "--json")
+    row = json.loads(result.output, parse_constant=pytest.fail)
+    assert (row["regret"], row["se"], row["instances"]) == (0, None, 1)
