@@ -11,8 +11,8 @@ from veritally.errors import InputError
 from veritally.profile import Profile
 from veritally.rules.cardinal import Difference, Mean
 from veritally.rules.pairwise import Pairwise, maximum_likelihood_difference
-from veritally.rules.positional import EXPERIENCES, Borda, BordaSqrtCount, Experience, Plurality, Positional, Veto
-from veritally.rules.rule import Rule
+from veritally.rules.positional import EXPERIENCES, Borda, BordaSqrtCount, Plurality, Positional, Veto
+from veritally.rules.rule import Experience, Rule
 from veritally.rules.top import TopGradient, TopLowerBound, TopMonteCarlo, TopZero
 
 _PAPER = "Pitis & Zhang (2020)"
@@ -109,15 +109,15 @@ def _delta(ballots: Any, sigma: Any = 1.0) -> Mapping[str, Any]:
 def _with_experience(family: str, votes: Kind, encoder: Callable[..., Any]) -> tuple[RuleInfo, ...]:
     return tuple(
         RuleInfo(
-            name=f"{family}+{experience}",
-            aliases=(f"{family}+",) if experience == "arithmetic" else (),
+            name=f"{family}+{name}",
+            aliases=(f"{family}+",) if name == "arithmetic" else (),
             votes=votes,
-            summary=f"{family} points times the voter's {experience.replace('-', ' ')} mean count",
+            summary=f"{family} points times the voter's {name.replace('-', ' ')} mean count",
             encoder=encoder,
-            experience=Experience(experience),
+            experience=experience,
             reference=f"{_PAPER}, Experiments",
         )
-        for experience in EXPERIENCES
+        for name, experience in EXPERIENCES.items()
     )
 
 

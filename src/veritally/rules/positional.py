@@ -1,11 +1,12 @@
 """Rules that give points for positions: the anonymous baselines, and their count-weighted modifications."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from veritally.arrays import Array, namespace
 from veritally.ballots import Ballots, shared
-from veritally.rules.rule import Encoding
+from veritally.rules.rule import Encoding, Experience
 
 
 def arithmetic(counts: Array) -> Array:
@@ -40,30 +41,20 @@ def _plain(mean: Array) -> Array:
     return mean
 
 
-MEANS: dict[str, Callable[[Array], Array]] = {"arithmetic": arithmetic, "harmonic": harmonic}
-SHAPES: dict[str, Callable[[Array], Array]] = {"": _plain, "-sqrt": _root, "-log": _logarithm}
-EXPERIENCES = tuple(mean + shape for mean in MEANS for shape in SHAPES)
+_MEANS: dict[str, Callable[[Array], Array]] = {"arithmetic": arithmetic, "harmonic": harmonic}
+_SHAPES: dict[str, Callable[[Array], Array]] = {"": _plain, "-sqrt": _root, "-log": _logarithm}
+EXPERIENCES = {
+    mean + shape: Experience(_MEANS[mean], _SHAPES[shape]) for mean, shape in itertools.product(_MEANS, _SHAPES)
+}
 """How a voter's experience may weigh the voter's points: a mean of the counts, or its square root or logarithm."""
-
-
-@dataclass(frozen=True)
-class Experience:
-    """The weight of each voter, ``(..., voter)``, by one of the :data:`EXPERIENCES`."""
-
-    name: str
-
-    def __call__(self, counts: Array) -> Array:
-        """Weigh each voter by the counts."""
-        mean, _, shape = self.name.partition("-")
-        return SHAPES[shape and f"-{shape}"](MEANS[mean](counts))
 
 
 @dataclass(frozen=True)
 class Plurality:
     """One point for the favourite, shared where several tie.
 
-    Anonymous: counts only say what was seen. ``plurality+…`` multiplies the point by an :class:`Experience`, a mean of
-    the voter's counts or its square root or logarithm: an unjustified but plausible use of them (the paper's
+    Anonymous: counts only say what was seen. ``plurality+…`` multiplies the point by one of the :data:`EXPERIENCES`,
+    a mean of the voter's counts or its square root or logarithm: an unjustified but plausible use of them (the paper's
     "Plurality+").
 
     References

@@ -33,6 +33,18 @@ class Scores(NamedTuple):
     rounding: Array
 
 
+@dataclass(frozen=True)
+class Experience:
+    """Weighs whole voters, ``(..., voter)``: a ``mean`` of each voter's counts, brought into a ``shape``."""
+
+    mean: Callable[[Array], Array]
+    shape: Callable[[Array], Array]
+
+    def __call__(self, counts: Array) -> Array:
+        """Return the weight of each voter."""
+        return self.shape(self.mean(counts))
+
+
 def no_details(ballots: Ballots) -> Mapping[str, Array]:
     """Return nothing: most rules have no results but their scores."""
     return {}
@@ -55,7 +67,7 @@ class Rule:
     normalized
         Whether to divide the summed weights by the summed norms.
     experience
-        Weighs whole voters, ``(..., voter)``, by their counts; by default all alike.
+        Weighs whole voters by their counts; by default all alike.
     details
         Further results of the rule, by name.
     """
@@ -64,7 +76,7 @@ class Rule:
     votes: Kind
     alternatives: int | None = None
     normalized: bool = False
-    experience: Callable[[Array], Array] | None = None
+    experience: Experience | None = None
     details: Callable[[Ballots], Mapping[str, Array]] = no_details
 
     def encode(self, ballots: Ballots) -> Encoding:
@@ -134,27 +146,28 @@ class Rule:
 
 
 def scores_of(rules: Mapping[str, Rule], ballots: Mapping[Kind, Ballots]) -> dict[str, Array]:
-    """Return the scores of several rules on the same votes, coarsened for each kind, −inf without evidence.
+    """Return the scores of several rules on the same votes, −inf without evidence.
 
-    Rules that differ only in how they decode share a tally, and those that differ only in how they weigh the voters
-    share the encoding.
+    ``ballots`` are one profile's, coarsened for each kind, with the same counts. Rules that differ only in how they
+    decode share a tally; those that differ only in how they weigh the voters share the encoding.
     """
     alike: dict[tuple[Kind, Any], dict[str, Rule]] = {}
     for name, rule in rules.items():
         alike.setdefault((rule.votes, rule.encoder), {})[name] = rule
     scores = {}
-    weights: dict[Any, Array] = {}
+    means: dict[Any, Array] = {}
     for (kind, _), group in alike.items():
         votes = ballots[kind]
         encoding = next(iter(group.values()))._encode(votes)
-        tallies: dict[Any, Encoding] = {}
+        tallies: dict[Experience | None, Encoding] = {}
         for name, rule in group.items():
-            experience = rule.experience
-            if experience not in weights:
-                weights[experience] = 1 if experience is None else experience(votes.counts)
-            if experience not in tallies:
-                tallies[experience] = total(encoding, votes.multiplicity * weights[experience])
-            scores[name] = rule.decode(tallies[experience], votes.mask)
+            own = rule.experience
+            if own is not None and own.mean not in means:
+                means[own.mean] = own.mean(votes.counts)
+            if own not in tallies:
+                times = votes.multiplicity if own is None else votes.multiplicity * own.shape(means[own.mean])
+                tallies[own] = total(encoding, times)
+            scores[name] = rule.decode(tallies[own], votes.mask)
     return {name: scores[name] for name in rules}
 
 
