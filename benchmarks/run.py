@@ -29,6 +29,46 @@ import veritally as vt, polars
 def work(path):
     return vt.decide(vt.read(path), "pairwise").scores
 """
+COLUMN = """
+import json, statistics, time
+import numpy as np
+import veritally as vt
+from veritally.experiments.lineup import Lineup
+from veritally.experiments.run import run
+from veritally.noise.simulation import block_size
+
+def median(work, repeats=7):
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+scenario = vt.scenario("high-variance", voters=300)
+slow = ("top-monte-carlo", "top-gradient")
+every = Lineup.of(None, "values", 10).labels
+lineup = Lineup.of([name for name in every if name not in slow], "values", 10)
+size, blocks = block_size(scenario), 12
+rng = np.random.default_rng(0)
+
+def draw():
+    for _ in range(blocks):
+        rng.standard_normal((size, 300, 10))
+        rng.integers(1, 50, (size, 300, 10))
+
+def column():
+    run(scenario, lineup, ("regret", "accuracy"), 0, 0, blocks * size)
+
+column()
+print(json.dumps([median(column), median(draw), len(lineup.labels)]))
+"""
+GROWTH = """
+import resource, sys
+import veritally as vt
+vt.compare("high-variance", rules=["all"], voters=30, instances=int(sys.argv[1]))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
 MEASURE = """
 import json, resource, sys, time
 start = time.perf_counter()
@@ -101,6 +141,30 @@ def large_file(folder):
     return seconds["veritally"], seconds["polars"], peak
 
 
+def column():
+    """A column of a table by the one-pass rules but two, against drawing its normals and counts; two processes."""
+    command = [sys.executable, "-c", COLUMN]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    results = [json.loads(process.communicate()[0]) for process in both]
+    ours, theirs = (max(result[k] for result in results) for k in (0, 1))
+    return ours, theirs, results[0][2]
+
+
+def top_rules():
+    """The exact gradient of top choices against its estimate from 100 draws; one core."""
+    trials = vt.simulate("high-variance", voters=300, instances=43, votes="top")
+    exact, sampled = (vt.rule(name) for name in ("top-gradient", "top-monte-carlo"))
+    ballots = trials.profile.ballots
+    return quickest(lambda: exact.scores(ballots)), quickest(lambda: sampled.scores(ballots))
+
+
+def growth():
+    """Peak memory of a comparison at 2,000 and at 20,000 instances."""
+    sizes = ("20000", "2000")
+    command = [sys.executable, "-c", GROWTH]
+    return [int(subprocess.run([*command, n], check=True, capture_output=True, text=True).stdout) for n in sizes]
+
+
 def row(what, against, ours, theirs, limit, note=""):
     return f"| {what} | {against} | {ours:.3f} s | {theirs:.3f} s | **{ours / theirs:.2f}** | {limit} | {note} |"
 
@@ -115,6 +179,14 @@ def main():
         ours, theirs, peak = large_file(Path(folder))
     what = "1,000,000 voters × 10 alternatives from tidy Parquet, `pairwise`"
     rows.append(row(what, "polars reading and pivoting it", ours, theirs, "3", f"peak {peak / 1e9:.2f} GB (limit 3)"))
+    ours, theirs, rules = column()
+    what = f"a table's column at 300 voters, {rules} one-pass rules (all but the next row's), two processes"
+    rows.append(row(what, "NumPy drawing its normals and counts", ours, theirs, "10"))
+    rows.append(row("`top-gradient`, 300 voters", "`top-monte-carlo` with 100 samples", *top_rules(), "1/3"))
+    many, few = growth()
+    memory = f"{many / 1e6:.0f} MB | {few / 1e6:.0f} MB | **{many / few:.2f}**"
+    rows.append(f"| peak memory of `compare`, all rules, 20,000 instances | at 2,000 | {memory} | 1 | |")
+    gpu = json.loads((ROOT / "benchmarks" / "gpu.json").read_text())
     table = "\n".join(
         [
             "| what | against | ours | theirs | ratio | at most | |",
@@ -125,7 +197,11 @@ def main():
     print(table)
     (ROOT / "docs" / "benchmarks.md").write_text(
         "# Benchmarks\n\nRatios within one run of `make bench`, which rewrites this page; the seconds are those of the "
-        f"machine that ran it last.\n\n{table}\n"
+        f"machine that ran it last.\n\n{table}\n\n## On an accelerator\n\n"
+        f"The paper's four tables with 100,000 instances a cell and {gpu['rules']} rules on one {gpu['device']}: "
+        f"**{gpu['process']:.0f} s** from the start of the process, {gpu['until_the_first_chunk']:.0f} s of them until "
+        f"the first chunk was done, mostly compilation (limit 60; `python benchmarks/gpu.py`, JAX {gpu['jax']}, the "
+        "median of three runs).\n"
     )
 
 
