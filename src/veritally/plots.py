@@ -1,16 +1,21 @@
-"""Pictures of outcomes; needs the extra ``plot``."""
+"""Pictures of outcomes and comparisons; needs the extra ``plot``."""
 
 import io
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from veritally.errors import InputError
 from veritally.io.files import write_whole
 from veritally.outcome import Outcome
+
+if TYPE_CHECKING:
+    from veritally.experiments.compare import Comparison
 
 # Okabe & Ito's colours, told apart by colour-blind readers too; black and yellow left out.
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933", "#882255")
@@ -20,6 +25,36 @@ _MOST_PANELS = 24
 
 def save(outcome: Outcome, path: str | PathLike[str]) -> None:
     """Save a picture of an outcome: scores, with each voter's contribution stacked, a panel for each decision."""
+    panels = outcome.singles()
+    if len(panels) > _MOST_PANELS:
+        raise InputError(f"{len(panels)} decisions are too many for one picture; plot at most {_MOST_PANELS} at a time")
+    heights = [1.3 + 0.38 * len(one.alternatives) for _, one in panels]
+    with _picture(path, heights) as axes:
+        for (name, one), ax in zip(panels, axes, strict=True):
+            draw(one, ax)
+            if name is not None:
+                ax.set_title(_short(name, 60), loc="left")
+
+
+def save_comparison(comparison: "Comparison", path: str | PathLike[str]) -> None:
+    """Save a picture of a comparison: the regret of each rule, with two standard errors to each side."""
+    rows = comparison.rows()
+    with _picture(path, [1.2 + 0.26 * len(rows)]) as (ax,):
+        for y, row in enumerate(rows):
+            colour = _COLOURS[0] if row["best"] else "black"
+            ax.errorbar(row["regret"], y, xerr=2 * (row["se"] or 0), fmt="o", color=colour, markersize=4, linewidth=1)
+        ax.set_yticks(range(len(rows)), [row["rule"] for row in rows])
+        for label, row in zip(ax.get_yticklabels(), rows, strict=True):
+            label.set_color(_COLOURS[0] if row["best"] else "black")
+        ax.tick_params(axis="y", length=0)
+        ax.invert_yaxis()
+        ax.set_xlim(left=0)
+        ax.set_xlabel(f"regret ± 2 standard errors ({comparison.instances:,} decisions); blue: may be the lowest")
+
+
+@contextmanager
+def _picture(path: str | PathLike[str], heights: list[float]) -> Iterator[Any]:
+    """Yield axes, one below the other, and save them once they are drawn on."""
     try:
         import matplotlib
         from matplotlib.figure import Figure
@@ -29,19 +64,11 @@ def save(outcome: Outcome, path: str | PathLike[str]) -> None:
     formats = set(Figure().canvas.get_supported_filetypes()) - {"pgf"}  # which needs a TeX installation
     if suffix not in formats:
         raise InputError(f"{path}: cannot draw this kind of file; use one of {', '.join(sorted(formats))}")
-    panels = outcome.singles()
-    if len(panels) > _MOST_PANELS:
-        raise InputError(f"{len(panels)} decisions are too many for one picture; plot at most {_MOST_PANELS} at a time")
-    heights = [1.3 + 0.38 * len(one.alternatives) for _, one in panels]
     with matplotlib.rc_context({"axes.spines.top": False, "axes.spines.right": False, "axes.spines.left": False}):
         figure = Figure(figsize=(8, sum(heights)), layout="constrained")
-        axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
-        for (name, one), ax in zip(panels, axes, strict=True):
-            draw(one, ax)
-            if name is not None:
-                ax.set_title(_short(name, 60), loc="left")
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format=suffix, dpi=150)
+        yield figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=suffix, dpi=150)
     write_whole(path, buffer.getvalue())
 
 

@@ -50,6 +50,13 @@ def test_compare_prints_a_table(tmp_path):
     assert max(map(len, lines)) <= 80
 
 
+def test_compare_draws(tmp_path):
+    result = run("compare", "--rules", "borda,mean", "--instances", 20, "--plot", tmp_path / "rules.svg")
+    assert f"Saved {tmp_path / 'rules.svg'}" in result.output
+    assert (tmp_path / "rules.svg").read_text().startswith("<?xml")
+    assert "cannot draw" in run("compare", "--rules", "borda", "--instances", 20, "--plot", "rules.xyz").output
+
+
 def test_reproduce_prints_tables_that_fit_and_writes_a_report(tmp_path):
     result = run(
         "reproduce", "--voters", "3,10", "--tables", "low-variance", "--instances", 40, "--out", tmp_path / "r"

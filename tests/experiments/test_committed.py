@@ -47,3 +47,12 @@ def test_the_configuration_is_whole():
         or "--instances 100000" in setting["command"]
     )
     assert {"tables", "voters", "rules", "instances", "seed", "backend", "versions"} <= set(setting)
+
+
+def test_numpy_and_jax_agree(results):
+    """As docs/experiments.md says."""
+    both = results.join(pl.read_csv(DOCS / "results-numpy.csv"), on=["table", "voters", "rule"], suffix="_numpy")
+    assert both.height == 500
+    z = (both["regret"] - both["regret_numpy"]) / (both["se"] ** 2 + both["se_numpy"] ** 2).sqrt()
+    assert z.abs().max() < 3
+    assert both["instances_numpy"].unique().to_list() == [100_000]

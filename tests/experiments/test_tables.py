@@ -95,9 +95,9 @@ def test_claims(small):
     moments = reproduction.moments["high-variance", 3]
     one = next(x for x in differences if (x.table, x.voters) == ("high-variance", 3))
     assert one.difference == pytest.approx(moments.means[0, 1] - moments.means[0, 0])
-    text, against = verdict(differences)
+    text = verdict(differences)
     assert text.startswith(f"lower in {sum(x.difference < 0 for x in differences)} of 8 comparisons")
-    assert against == [x for x in differences if x.difference > 2 * x.se]
+    assert ("Not lower: `pairwise` less `borda`" in text) == any(x.difference >= 0 for x in differences)
 
 
 def test_a_family_is_entered_when_all_its_variants_are_there(tmp_path):

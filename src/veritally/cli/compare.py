@@ -29,6 +29,7 @@ Examples:
 @click.option("--workers", type=click.IntRange(min=1), help="Number of processes; by default one a core.")
 @click.option("--backend", type=click.Choice(["numpy", "jax"]), default="numpy", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Save a picture of the regrets.")
 def compare(
     rules: str | None,
     file: str | None,
@@ -39,6 +40,7 @@ def compare(
     workers: int | None,
     backend: Any,
     as_json: bool,
+    plot: str | None,
     ballots: Any,
     **options: Any,
 ) -> None:
@@ -68,6 +70,11 @@ def compare(
             comparison = compare_(
                 scenario, instances=instances, workers=workers, backend=backend, progress=progress, **wanted
             )
+    if plot is not None:
+        from veritally.plots import save_comparison
+
+        save_comparison(comparison, plot)
+        click.echo(f"Saved {plot}", err=True)
     if as_json:
         for row in comparison.rows():
             click.echo(json.dumps(row))

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from veritally.experiments.tables import Reproduction
 
 _CLEAR = 2.0  # standard errors beyond which a difference is clear
+_NAMED = 3  # comparisons that speak against a claim
 
 _ANONYMOUS = (
     ("pairwise", "borda"),
@@ -44,7 +43,7 @@ class Paired:
         return self.difference / self.se if self.se > 0 else 0.0
 
     def __str__(self) -> str:
-        numbers = f"{self.difference:+.2g} ± {self.se:.1g}".replace("-", "−")
+        numbers = f"{self.difference:+.5f} ± {self.se:.5f}".replace("-", "−")
         return f"`{self.rule}` less `{self.other}` in {self.table} at {self.voters} voters: {numbers}"
 
 
@@ -61,11 +60,16 @@ def paired(reproduction: Reproduction, pairs: Sequence[tuple[str, str]]) -> list
     return found
 
 
-def verdict(differences: Sequence[Paired]) -> tuple[str, list[Paired]]:
-    """Say in how many cells the first rule of a pair is lower, and return those in which it is clearly not."""
-    z = np.array([one.z for one in differences])
-    lower, clear = int((z < 0).sum()), int((z < -_CLEAR).sum())
-    text = f"lower in {lower} of {len(z)} comparisons, by more than {_CLEAR:g} standard errors in {clear}"
-    against = [one for one in differences if one.z > _CLEAR]
-    text += f"; higher by as much in {len(against)}" if against else "; clearly higher in none"
-    return text, sorted(against, key=lambda one: -one.z)
+def verdict(differences: Sequence[Paired]) -> str:
+    """Say in how many cells the first rule of a pair is lower, in how many clearly, and where it is not."""
+    lower = [one for one in differences if one.z < 0]
+    clear = sum(one.z < -_CLEAR for one in differences)
+    text = (
+        f"lower in {len(lower)} of {len(differences)} comparisons, by more than {_CLEAR:g} standard errors in {clear}"
+    )
+    others = sorted((one for one in differences if one.z >= 0), key=lambda one: -one.z)
+    if not others:
+        return text
+    above = sum(one.z > _CLEAR for one in others)
+    named = "; ".join(map(str, others[:_NAMED])) + ("; …" if len(others) > _NAMED else "")
+    return f"{text}; higher by as much in {above or 'none'}. Not lower: {named}"
