@@ -87,17 +87,9 @@ def plan(
     size = fitting(scenario, lineup, backend)
     if backend == "jax":  # equal ones, so that one compiled program fits all
         size = -(-instances // -(-instances // size))
+    compiled = size if backend == "jax" else None
     return [
-        Chunk(
-            scenario,
-            lineup,
-            measures,
-            seed,
-            start,
-            min(start + size, instances),
-            backend,
-            size if backend == "jax" else None,
-        )
+        Chunk(scenario, lineup, measures, seed, start, min(start + size, instances), backend, compiled)
         for start in range(0, instances, size)
     ]
 
@@ -153,17 +145,16 @@ def _enter() -> None:
 
 def merged(chunks: Sequence[Chunk], workers: int = 1) -> Iterator[tuple[Chunk, Moments]]:
     """Do the chunks of one scenario, yielding after each the sum of all from the first on, in their order."""
-    done: dict[int, tuple[Chunk, Moments]] = {}
-    place = {chunk: i for i, chunk in enumerate(chunks)}
+    finished = spread(chunks, workers)
+    early: dict[int, Moments] = {}
     total: Moments | None = None
-    reached = 0
-    for chunk, moments in spread(chunks, workers):
-        done[place[chunk]] = chunk, moments
-        while reached in done:
-            last, part = done.pop(reached)
-            total = part if total is None else total + part
-            reached += 1
-            yield last, total
+    for chunk in chunks:
+        while chunk.start not in early:
+            other, moments = next(finished)
+            early[other.start] = moments
+        part = early.pop(chunk.start)
+        total = part if total is None else total + part
+        yield chunk, total
 
 
 def versions(backend: Backend) -> dict[str, str]:

@@ -17,6 +17,11 @@ from veritally.noise.simulation import Backend, ballots_from, block_size, draw_i
 from veritally.rules.rule import scores_of
 
 _SEEDS = 1 << 24  # as many as a float32 can tell apart
+_KEPT = 31 << 20  # bytes: glibc's allocator keeps free memory up to twice the largest block it has seen freed
+_CHUNK_CELLS = 1 << 21
+_MEMORY = 2 << 30  # bytes, where the device does not say what it has
+_LARGEST = 32 << 30  # bytes beyond which larger chunks gain nothing
+_ARRAYS = 64  # of the size of the votes that may be alive at once, by a generous count
 
 
 def run(
@@ -36,15 +41,13 @@ def run(
     if backend == "jax":
         size = size or stop - start
         drawn = _compiled_draw(scenario, size)(seed, start)
-        measured = _compiled_judge(lineup, measures, _telling(scenario), size)(
-            drawn, _seed(scenario, seed, start, drawn.truth)
-        )
+        judged = _compiled_judge(lineup, measures, _telling(scenario), size)
+        measured = judged(drawn, _seed(scenario, seed, start, drawn.truth))
         return Moments.of(np.asarray(measured)[..., : stop - start])
     np.empty(_KEPT, dtype=np.int8)  # freed at once
-    blocks = range(start // block_size(scenario), 1 << 60)
     parts = [
         Moments.of(judge(lineup, measures, scenario.sigma, drawn, int(_seed(scenario, seed, block, drawn.truth))))
-        for block, drawn in zip(blocks, draws(scenario, seed, start, stop), strict=False)
+        for block, drawn in enumerate(draws(scenario, seed, start, stop), start // block_size(scenario))
     ]
     return functools.reduce(Moments.__add__, parts)
 
@@ -122,10 +125,3 @@ def fitting(scenario: Scenario, lineup: Lineup, backend: Backend) -> int:
     limit = (jax.devices()[0].memory_stats() or {}).get("bytes_limit", _MEMORY)
     each = 4 * scenario.voters * (_ARRAYS * scenario.alternatives + lineup.samples)
     return max(1, int(min(limit // 2, _LARGEST)) // each)
-
-
-_KEPT = 31 << 20  # bytes: glibc's allocator keeps free memory up to twice the largest block it has seen freed
-_CHUNK_CELLS = 1 << 21
-_MEMORY = 2 << 30  # bytes, where the device does not say what it has
-_LARGEST = 32 << 30  # bytes beyond which larger chunks gain nothing
-_ARRAYS = 64  # of the size of the votes that may be alive at once, by a generous count

@@ -109,7 +109,7 @@ def from_profile(profile: Profile) -> pl.DataFrame:
     if len(profile.batch) > 1:
         raise InputError("a vote file has one column for decisions; write the parts of unstack() one by one")
     weighed = bool(np.any(np.asarray(profile.multiplicity) != 1))
-    if not profile.batch:
+    if not (profile._voters.each or profile._alternatives.each):
         return _rows(profile, weighed)
     parts = [
         _rows(one, weighed).select(pl.lit(str(name)).alias("decision"), pl.all())
@@ -119,27 +119,34 @@ def from_profile(profile: Profile) -> pl.DataFrame:
 
 
 def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
+    """Return the table of a single decision, or of a batch whose decisions share their names."""
     counts = np.asarray(profile.counts)
     votes = np.asarray(profile.ballots.votes)
     seen = counts > 0
     # A voter or alternative with nothing seen keeps a row with count 0, so as not to be forgotten.
-    listed = seen | ~seen.any(axis=0) | ~seen.any(axis=1, keepdims=True)
+    listed = seen | ~seen.any(axis=-2, keepdims=True) | ~seen.any(axis=-1, keepdims=True)
     for names in (profile.voters, profile.alternatives):
         if len({str(name).strip() for name in names}) < len(names):
             raise InputError("names that differ only in type or outer spaces would be one in a file; rename them")
-    i, j = np.nonzero(listed)
-    vote = votes[i, j]
-    blank = ~seen[i, j] | (np.isnan(vote) if profile.kind == "values" else vote == 0)
+    *d, i, j = np.nonzero(listed)
+    vote = votes[listed]
+    blank = ~seen[listed] | (np.isnan(vote) if profile.kind == "values" else vote == 0)
     vote = np.where(blank, np.nan, 1.0 if profile.kind == "top" else vote)
-    columns = {
-        "voter": np.array(list(map(str, profile.voters)), dtype=object)[i],
-        "alternative": np.array(list(map(str, profile.alternatives)), dtype=object)[j],
+    columns = {"decision": _text(profile.decision_names)[d[0]]} if d else {}
+    columns |= {
+        "voter": _text(profile.voters)[i],
+        "alternative": _text(profile.alternatives)[j],
         "value" if profile.kind == "values" else "rank": vote,
-        "count": counts[i, j],
+        "count": counts[listed],
     }
     if weighed:
-        columns["multiplicity"] = np.asarray(profile.multiplicity)[i]
-    return pl.DataFrame(columns, schema_overrides={"voter": pl.String, "alternative": pl.String}, nan_to_null=True)
+        columns["multiplicity"] = np.broadcast_to(np.asarray(profile.multiplicity)[..., None], counts.shape)[listed]
+    text: dict[str, Any] = {name: pl.String for name in ("decision", "voter", "alternative") if name in columns}
+    return pl.DataFrame(columns, schema_overrides=text, nan_to_null=True)
+
+
+def _text(names: tuple[Any, ...]) -> Array:
+    return np.array(list(map(str, names)), dtype=object)
 
 
 @dataclass(frozen=True)
