@@ -339,3 +339,10 @@ def test_voters_without_a_vote_are_ignored_with_a_warning():
     np.testing.assert_array_equal(vt.decide(profile, "plurality").scores, [1, 0])
     with pytest.warns(vt.InputWarning, match=r"voter 0; voter 1; voter 2 and 2 more: no usable vote"):
         vt.Profile(ranks=[[0, 0]] * 5 + [[1, 2]])
+
+
+def test_ranks_that_start_at_zero_are_pointed_out():
+    with pytest.warns(vt.InputWarning, match="if the ranks start at 0, add 1"):
+        vt.Profile(ranks=[[0, 1, 2], [1, 0, 2]])
+    vt.Profile(ranks=[[0, 1, 2], [1, 2, 3]])  # here 0 is what it means
+    vt.Profile(ranks=[[0, 1, 2], [1, 0, 2]], counts=[[0, 5, 5], [5, 0, 5]])

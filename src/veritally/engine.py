@@ -142,8 +142,10 @@ def _sigma(sigma: Any, profile: Profile) -> float | tuple[float, ...]:
 
 def _by_name(sigma: Mapping[Hashable, Any], profile: Profile) -> list[Any]:
     names = profile.alternatives
-    if profile.batch and profile._alternatives.each:
-        raise InputError("sigma by name needs decisions with the same alternatives; give one number for all")
+    if profile._alternatives.each:
+        if len(set(names)) > 1:
+            raise InputError("sigma by name needs decisions with the same alternatives; give one number for all")
+        names = names[0]
     missing = [name for name in names if name not in sigma]
     unknown = [name for name in sigma if name not in names]
     if missing or unknown:

@@ -49,26 +49,35 @@ def save_comparison(comparison: "Comparison", path: str | PathLike[str]) -> None
         ax.tick_params(axis="y", length=0)
         ax.invert_yaxis()
         ax.set_xlim(left=0)
-        ax.set_xlabel(f"regret ± 2 standard errors ({comparison.instances:,} decisions); blue: may be the lowest")
+        ax.set_title(comparison.about, loc="left", fontsize="medium")
+        ax.set_xlabel("regret ± 2 standard errors; blue: may be the lowest")
+
+
+def require_picture(path: str | PathLike[str]) -> None:
+    """Refuse a picture that cannot be saved, before there is any work to lose."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise InputError("plots need matplotlib: pip install 'veritally[plot]'") from error
+    formats = set(Figure().canvas.get_supported_filetypes()) - {"pgf"}  # which needs a TeX installation
+    if Path(path).suffix.lower().lstrip(".") not in formats:
+        raise InputError(f"{path}: cannot draw this kind of file; use one of {', '.join(sorted(formats))}")
+    if not Path(path).parent.is_dir():
+        raise InputError(f"{path}: cannot be written (there is no folder {Path(path).parent})")
 
 
 @contextmanager
 def _picture(path: str | PathLike[str], heights: list[float]) -> Iterator[Any]:
     """Yield axes, one below the other, and save them once they are drawn on."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError("plots need matplotlib: pip install 'veritally[plot]'") from error
-    suffix = Path(path).suffix.lower().lstrip(".")
-    formats = set(Figure().canvas.get_supported_filetypes()) - {"pgf"}  # which needs a TeX installation
-    if suffix not in formats:
-        raise InputError(f"{path}: cannot draw this kind of file; use one of {', '.join(sorted(formats))}")
+    require_picture(path)
+    import matplotlib
+    from matplotlib.figure import Figure
+
     with matplotlib.rc_context({"axes.spines.top": False, "axes.spines.right": False, "axes.spines.left": False}):
         figure = Figure(figsize=(8, sum(heights)), layout="constrained")
         yield figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
         buffer = io.BytesIO()
-        figure.savefig(buffer, format=suffix, dpi=150)
+        figure.savefig(buffer, format=Path(path).suffix.lower().lstrip("."), dpi=150)
     write_whole(path, buffer.getvalue())
 
 

@@ -1,6 +1,7 @@
 """Comparisons: the same as deciding one by one, on any number of workers, in any library."""
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy import stats
 
@@ -136,6 +137,17 @@ def test_decisions_of_different_sizes():
     assert (single["regret"], single["instances"]) == (0, 1)
 
 
+def test_votes_may_come_as_frames():
+    votes = pl.DataFrame({"voter": ["u", "u"], "alternative": ["A", "B"], "rank": [1, 2]})
+    truth = pl.DataFrame({"alternative": ["A", "B"], "truth": [1, 0]})
+    assert vt.compare(votes, truth=truth, rules="borda,plurality").rules == ("borda", "plurality")
+
+
+def test_pictures(tmp_path):
+    vt.compare("low-variance", instances=20, rules="borda,mean").plot(tmp_path / "rules.svg")
+    assert "20 decisions, 10 voters each" in (tmp_path / "rules.svg").read_text()
+
+
 def test_labels():
     assert Entry.of("case5-monte-carlo:samples=7").label == "top-monte-carlo:samples=7"
     names = Lineup.of(["borda+", "mean", "oracle"], "values", 4).labels
@@ -149,7 +161,10 @@ def test_labels():
     [
         ({"rules": ["bord"]}, "there is no rule 'bord'; did you mean borda"),
         ({"rules": []}, "name at least one rule"),
-        ({"rules": ["difference"]}, "cannot use values of 10 alternatives"),
+        (
+            {"rules": ["difference"]},
+            "the rule difference needs differences of 2 alternatives, but these votes are",
+        ),
         ({"rules": ["positional"]}, "needs points, which cannot be given here"),
         ({"rules": ["borda:samples=3"]}, "the rule borda has no parameter samples"),
         ({"rules": ["top-monte-carlo:samples=0"]}, "samples must be a whole number, from 1"),
@@ -159,7 +174,6 @@ def test_labels():
         ({"baseline": "nobody"}, "there is no rule 'nobody'"),
         ({"workers": 0}, "workers must be a whole number, 1 or more"),
         ({"instances": 0}, "instances must be"),
-        ({"truth": [1, 2]}, "a scenario has its own truth"),
         ({"backend": "torch"}, "the backend can be numpy or jax"),
     ],
 )
@@ -170,8 +184,14 @@ def test_what_cannot_be_compared(settings, message):
 
 def test_truths_that_do_not_fit():
     profile = vt.Profile(ranks=[[1, 2]])
-    with pytest.raises(vt.InputError, match="with a profile compare takes its truth"):
+    with pytest.raises(vt.InputError, match="give truth="):
         vt.compare(profile)
+    with pytest.raises(vt.InputError, match="voters is for simulated votes"):
+        vt.compare(profile, truth=[1, 2], voters=3)
+    with pytest.raises(vt.InputError, match="a scenario has its own truth"):
+        vt.compare(vt.Scenario(), truth=[1, 2])
+    with pytest.raises(vt.InputError, match="there is no such file"):
+        vt.compare("votes.csv", truth="truth.csv")
     with pytest.raises(vt.InputError, match="the truth must be numbers"):
         vt.compare(profile, truth=[[1], [1, 2]])
     with pytest.raises(vt.InputError, match="trials have their own truth"):

@@ -78,11 +78,13 @@ def test_report(small):
     one = next(x for x in reproduction.results() if x.rule == "pairwise" and x.table == "low-variance")
     assert f"{one.regret:.4f} ± {one.se:.4f}" in text
     assert f"{one.published:.4f} ({one.z:+.1f})".replace("-", "−") in text
-    assert "Our rules beat the anonymous baselines: lower in" in text
+    assert "The rules derived in the paper beat the anonymous baselines: lower in" in text
     line = next(line for line in text.split("## Low variance")[1].splitlines() if line.startswith("| `pairwise` |"))
     cells = {x.rule: x for x in reproduction.results() if (x.table, x.voters) == ("low-variance", 3)}
     lowest = min(("borda", "borda+", "pairwise"), key=lambda rule: cells[rule].regret)
     assert ("**" in line.split("|")[2]) == (lowest == "pairwise")
+    assert "observations `normal` with σ² = 10, reported counts exact." in text
+    assert "reported counts with the error `percentage:0.5`" in text
     latex = (folder / "report.tex").read_text()
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 8
     assert latex.isascii()

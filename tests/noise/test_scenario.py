@@ -130,8 +130,9 @@ def test_any_function_may_misreport_counts():
     ("reports", "message"),
     [
         (lambda random, counts, experience: counts[0], "the shape of the counts"),
-        (lambda random, counts, experience: -counts, "negative or not finite"),
-        (lambda random, counts, experience: counts * np.nan, "negative or not finite"),
+        (lambda random, counts, experience: counts - counts, "a finite number above 0"),
+        (lambda random, counts, experience: -counts, "a finite number above 0"),
+        (lambda random, counts, experience: counts * np.nan, "a finite number above 0"),
     ],
 )
 def test_misreports_that_are_no_counts(reports, message):
@@ -191,6 +192,7 @@ def test_kinds_of_votes(votes):
     finest = vt.simulate("high-variance", instances=4, seed=1).profile
     profile = vt.simulate("high-variance", instances=4, seed=1, votes=votes).profile
     assert profile.kind == votes
+    assert vt.Scenario(votes="rank").votes == "rankings"
     np.testing.assert_array_equal(profile.top, finest.top)
 
 
@@ -231,6 +233,7 @@ def test_to_dict_names_every_part():
         ({"experience": [[1, 2]]}, "the given counts are 1 × 2, the scenario 10 × 10"),
         ({"experience": [[1, -2]]}, "finite numbers, 0 or more"),
         ({"experience": "specialists:0"}, "a specialist knows must be a whole number, 1 or more"),
+        ({"experience": "specialists:11"}, "specialists cannot know 11 of 10 alternatives"),
         ({"experience": {}}, "the experience can be uniform"),
         ({"noise": "student:2"}, "more than 2 degrees of freedom"),
         ({"noise": "bernoulli:loglog"}, "the link can be"),

@@ -23,7 +23,7 @@ Examples:
 @click.option("--votes", "file", metavar="FILE", help="Votes to compare on, instead of simulated ones.")
 @click.option("--truth", metavar="FILE", help="Their truth: (decision,) alternative, truth.")
 @scenario_options
-@click.option("--baseline", metavar="NAME", help="The rule that differences are taken to; by default borda.")
+@click.option("--baseline", metavar="NAME", help="What differences are taken to; by default borda, or the first rule.")
 @click.option("--instances", type=click.IntRange(min=2), default=2000, show_default=True, help="Number of decisions.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For votes, ties and rules.")
 @click.option("--workers", type=click.IntRange(min=1), help="Number of processes; by default one a core.")
@@ -50,9 +50,14 @@ def compare(
     """
     from veritally.experiments.compare import compare as compare_
 
+    if plot is not None:
+        from veritally.plots import require_picture
+
+        require_picture(plot)
     wanted: dict[str, Any] = {"rules": listed(rules), "baseline": baseline, "seed": seed}
     if (file is None) != (truth is None):
-        raise InputError("give --votes and --truth together, or neither and a scenario")
+        hint = "; what simulated voters report is --ballots" if file in ("values", "rankings", "top") else ""
+        raise InputError(f"give files of votes and truth as --votes and --truth, or neither and a scenario{hint}")
     if file is not None:
         sigma = options.pop("sigma")
         given = next((key for key, value in options.items() if value is not None), None)
@@ -70,15 +75,13 @@ def compare(
             comparison = compare_(
                 scenario, instances=instances, workers=workers, backend=backend, progress=progress, **wanted
             )
-    if plot is not None:
-        from veritally.plots import save_comparison
-
-        save_comparison(comparison, plot)
-        click.echo(f"Saved {plot}", err=True)
     if as_json:
         for row in comparison.rows():
             click.echo(json.dumps(row))
-        return
-    from veritally.cli.tables import print_comparison
+    else:
+        from veritally.cli.tables import print_comparison
 
-    print_comparison(comparison)
+        print_comparison(comparison)
+    if plot is not None:
+        comparison.plot(plot)
+        click.echo(f"Saved {plot}", err=True)

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from veritally.cli.options import sigma_in
 from veritally.cli.progress import working
 from veritally.engine import decide as decide_
 from veritally.errors import InputError
@@ -28,7 +29,7 @@ Examples:
     "--sigma",
     multiple=True,
     metavar="NUMBER | NAME=NUMBER",
-    help="Standard deviation of one observation; for one per alternative, give NAME=NUMBER for each.",
+    help="Standard deviation of one observation; for one per alternative, N,N,… or NAME=NUMBER for each.",
 )
 @click.option(
     "--ballots", type=click.Choice(["value", "rank", "top"]), help="Which column is the vote; top: favourites only."
@@ -75,16 +76,15 @@ def decide(
         parameters["points"] = points.split(",")
     if samples is not None:
         parameters["samples"] = samples
+    if plot is not None:
+        from veritally.plots import require_picture
+
+        require_picture(plot)
     with working(file):
         profile = read(file, ballots=ballots, lower_is_better=lower_is_better)
         outcome = decide_(profile, rule, choose=choose, tie_break=tie_break or "error", seed=seed, **parameters)
     if tie_break == "error":
         _ = outcome.chosen
-    if plot is not None:
-        from veritally.plots import save
-
-        save(outcome, plot)
-        click.echo(f"Saved {plot}", err=True)
     if as_json:
         click.echo(outcome.to_json(explain=explain))
     else:
@@ -93,13 +93,18 @@ def decide(
         if lower_is_better:
             click.echo("Values are negated, since lower is better.")
         print_outcome(outcome, explain)
+    if plot is not None:
+        from veritally.plots import save
+
+        save(outcome, plot)
+        click.echo(f"Saved {plot}", err=True)
 
 
-def _sigma(given: tuple[str, ...]) -> float | dict[str, float]:
-    """Read ``3.5``, or ``A=1`` and ``B=2``."""
+def _sigma(given: tuple[str, ...]) -> float | tuple[float, ...] | dict[str, float]:
+    """Read ``3.5``, ``1,2``, or ``A=1`` and ``B=2``."""
     try:
         if len(given) == 1 and "=" not in given[0]:
-            return float(given[0])
+            return sigma_in(given[0])
         return {name: float(number) for name, number in (item.rsplit("=", 1) for item in given)}
     except ValueError:
         raise InputError(

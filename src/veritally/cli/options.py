@@ -1,31 +1,38 @@
 """Options that several commands share."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from veritally.errors import InputError
-from veritally.noise.scenario import PARTS, SCENARIOS, Scenario, scenario
+
+if TYPE_CHECKING:
+    from veritally.noise.scenario import Scenario
 
 KINDS = {"value": "values", "rank": "rankings", "top": "top"}
 
+_SPECIFICATIONS = {
+    "--prior": "The truth: normal:MEAN:SD, or fixed:N:N:…. Default: normal:0:1.",
+    "--experience": "The counts: uniform:LOW:HIGH, stratified:LOW:HIGH, constant:N, or specialists:KNOWN:MANY:FEW. "
+    "Default: uniform:1:49.",
+    "--noise": "One observation: normal, uniform, laplace, student:FREEDOM, or bernoulli:LINK. Default: normal.",
+    "--count-error": "Misreported counts: percentage:SIZE, or replacement:PROBABILITY. Default: none.",
+}
 _OPTIONS = (
-    click.option("--scenario", "name", type=click.Choice(list(SCENARIOS)), help="A condition of the paper."),
-    click.option("--voters", type=click.IntRange(min=1), help="Number of voters; 10 if not given."),
-    click.option("--alternatives", type=click.IntRange(min=2), help="Number of alternatives; 10 if not given."),
-    click.option("--prior", metavar="SPEC", help="The truth: normal:MEAN:SD, or fixed:N:N:…."),
     click.option(
-        "--experience",
-        metavar="SPEC",
-        help="The counts: uniform:LOW:HIGH, stratified:LOW:HIGH, constant:N, or specialists:KNOWN:MANY:FEW.",
+        "--scenario",
+        "name",
+        metavar="NAME",
+        help="A condition of the paper: high-variance, low-variance, count-noise or count-replacement.",
     ),
+    click.option("--voters", type=click.IntRange(min=1), help="Number of voters. Default: 10."),
+    click.option("--alternatives", type=click.IntRange(min=2), help="Number of alternatives. Default: 10."),
+    *(click.option(option, metavar="SPEC", help=text) for option, text in _SPECIFICATIONS.items()),
     click.option(
-        "--noise", metavar="SPEC", help="One observation: normal, uniform, laplace, student:FREEDOM, bernoulli:LINK."
+        "--sigma", metavar="N[,N…]", help="Standard deviation of one observation, or one per alternative. Default: 1."
     ),
-    click.option("--sigma", metavar="N[,N…]", help="Standard deviation of one observation, or one per alternative."),
-    click.option("--count-error", metavar="SPEC", help="Misreported counts: percentage:SIZE, replacement:PROBABILITY."),
-    click.option("--ballots", type=click.Choice(list(KINDS)), help="What voters report; by default values."),
+    click.option("--ballots", type=click.Choice(list(KINDS)), help="What voters report. Default: value."),
 )
 
 
@@ -36,8 +43,10 @@ def scenario_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def made(name: str | None, ballots: str | None, sigma: str | None, **given: Any) -> Scenario:
+def made(name: str | None, ballots: str | None, sigma: str | None, **given: Any) -> "Scenario":
     """Make the scenario that the options describe."""
+    from veritally.noise.scenario import PARTS, Scenario, scenario
+
     changes = {key: value for key, value in given.items() if value is not None}
     if sigma is not None:
         changes["sigma"] = sigma_in(sigma)

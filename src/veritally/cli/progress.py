@@ -61,12 +61,12 @@ class _Log:
     """Lines for a log; none for what is over within two seconds."""
 
     def __init__(self, what: str) -> None:
-        self.what, self.start, self.said = what, time.monotonic(), 0.0
+        self.what, self.said = what, 0.0
         self.before: float | None = None  # what an earlier run has done
 
     def __call__(self, share: float) -> None:
         if self.before is None:
-            self.before = self.said = share
+            self.before, self.said, self.start = share, share, time.monotonic()
         spent = time.monotonic() - self.start
         if spent > 2 and share < 1 and share - self.said >= _STEP:
             left = spent * (1 - share) / (share - self.before)

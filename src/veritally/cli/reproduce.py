@@ -38,10 +38,10 @@ def reproduce(
     backend: Any,
     out: str,
 ) -> None:
-    """Measure the paper's four tables anew and put them beside the published figures.
+    """Measure the paper's four tables anew.
 
-    Writes results, figures and a report (Markdown, HTML, LaTeX) into a folder. A run that was interrupted goes on where
-    it stopped when the same command is given again.
+    Writes results, figures and a report beside the published figures (Markdown, HTML, LaTeX) into a folder. A run that
+    was interrupted goes on where it stopped when the same command is given again.
     """
     from veritally.cli.tables import print_reproduction
     from veritally.experiments.report import reproduce as reproduce_
@@ -56,19 +56,33 @@ def reproduce(
     }
     usual = {"instances": 2000, "seed": 0, "backend": "numpy"}
     words = [f"--{key} {shlex.quote(str(value))}" for key, value in said.items() if value != usual.get(key)]
-    with bar("Reproducing") as progress:
-        reproduction = reproduce_(
-            out,
-            command=" ".join(["veritally reproduce", *words]),
-            tables=listed(tables),
-            voters=None if voters is None else [_whole(number) for number in numbers_in(voters, "--voters")],
-            rules=listed(rules),
-            instances=instances,
-            seed=seed,
-            workers=workers,
-            backend=backend,
-            progress=lambda done, work: progress(done / work),
+    shares: list[float] = []
+
+    def report(done: int, work: int) -> None:
+        shares.append(done / work)
+        if len(shares) == 1 and done:
+            click.echo(f"Going on from {shares[0]:.0%}, which is kept in {out}", err=True)
+        progress(shares[-1])
+
+    try:
+        with bar("Reproducing") as progress:
+            reproduction = reproduce_(
+                out,
+                command=" ".join(["veritally reproduce", *words]),
+                tables=listed(tables),
+                voters=None if voters is None else [_whole(number) for number in numbers_in(voters, "--voters")],
+                rules=listed(rules),
+                instances=instances,
+                seed=seed,
+                workers=workers,
+                backend=backend,
+                progress=report,
+            )
+    except KeyboardInterrupt:
+        click.echo(
+            f"{max(shares, default=0):.0%} is done and kept in {out}; the same command goes on from there", err=True
         )
+        raise
     print_reproduction(reproduction)
     click.echo(f"Report: {Path(out) / 'README.md'} (and report.html, report.tex, results.csv, results.parquet)")
 

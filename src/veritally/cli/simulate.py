@@ -33,12 +33,13 @@ def simulate(votes: str, truth: str, instances: int, seed: int, **options: Any) 
     if paths[0].resolve() == paths[1].resolve():
         raise InputError(f"{votes}: votes and truth need a file each")
     trials = simulate_(scenario, instances=instances, seed=seed)
+    profile = trials.profile.renamed("d", "v", "a")
     from veritally.io.files import write_together
     from veritally.io.frames import from_profile
     from veritally.io.truth import truth_table
     from veritally.io.votes import encoded
 
-    tables = (lambda: from_profile(trials.profile), lambda: truth_table(trials.truth, trials.profile))
+    tables = (lambda: from_profile(profile), lambda: truth_table(trials.truth, profile))
     write_together({path: encoded(table, path) for path, table in zip(paths, tables, strict=True)})
     click.echo(
         f"Wrote {instances} decisions of {scenario.voters} voters on {scenario.alternatives} alternatives "

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from veritally.experiments.tables import Reproduction
 
 _BAR = 30  # characters
+_WIDEST = 120  # of a table of numbers, which rather wraps than loses digits
 
 
 def print_outcome(outcome: Outcome, explain: bool) -> None:
@@ -45,9 +46,10 @@ def print_outcome(outcome: Outcome, explain: bool) -> None:
 def print_comparison(comparison: "Comparison") -> None:
     """Print a rule in each line, that of the lowest regret first."""
     console = Console(highlight=False)
+    console.width = max(console.width, _WIDEST)
     table = Table(box=None, header_style="dim", pad_edge=False)
     table.add_column("rule", no_wrap=True)
-    for title in ("regret", "accuracy", "correlation", f"less {comparison.baseline}"):
+    for title in ("regret", "accuracy", "correlation", f"− {comparison.baseline}"):
         table.add_column(title, justify="right", no_wrap=True)
     for row in comparison.rows():
         numbers = [_with_error(row[name], row[f"{name}_se"]) for name in ("accuracy", "correlation", "difference")]
@@ -55,8 +57,7 @@ def print_comparison(comparison: "Comparison") -> None:
             numbers[-1] = ""
         name = Text(f"{row['rule']} *", style="bold green") if row["best"] else Text(row["rule"])
         table.add_row(name, _with_error(row["regret"], row["se"]), *numbers)
-    decisions = "1 decision" if comparison.instances == 1 else f"{comparison.instances:,} decisions, ± standard errors"
-    console.print(Text(f"{decisions}; * may have the lowest regret (95%)"))
+    console.print(Text(f"{comparison.about}; ± standard errors; * may have the lowest regret (95%)"))
     console.print(table)
 
 

@@ -41,6 +41,13 @@ class Comparison:
     lineup: Lineup
     moments: Moments
     baseline: str
+    voters: int
+
+    @property
+    def about(self) -> str:
+        """What was compared on, in a line."""
+        decisions = "1 decision" if self.instances == 1 else f"{self.instances:,} decisions"
+        return f"{decisions}, {self.voters} voters each" if self.voters > 1 else decisions
 
     @property
     def instances(self) -> int:
@@ -100,6 +107,12 @@ class Comparison:
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
 
+    def plot(self, path: str | PathLike[str]) -> None:
+        """Save a picture of the regrets; needs the extra ``plot``."""
+        from veritally.plots import save_comparison
+
+        save_comparison(self, path)
+
     def __repr__(self) -> str:
         return f"Comparison({len(self.rules)} rules, {self.instances} instances, best: {', '.join(self.best)})"
 
@@ -110,7 +123,7 @@ def _or_none(error: float) -> float | None:
 
 
 def compare(
-    votes: Scenario | str | Trials | Profile,
+    votes: Any,
     *,
     truth: Any = None,
     rules: Iterable[str] | None = None,
@@ -127,19 +140,20 @@ def compare(
     Parameters
     ----------
     votes
-        A scenario or the name of one, trials of :func:`veritally.simulate`, or a profile with its ``truth``.
+        A scenario or the name of one, trials of :func:`veritally.simulate`, or with ``truth`` a profile, a vote file or
+        a data frame of votes.
     truth
-        For a profile: the true quality of each alternative of each decision, as an array ``(..., alternative)``, a
-        truth file or a data frame.
+        For votes that are not simulated: the true quality of each alternative of each decision, as an array
+        ``(..., alternative)``, a truth file or a data frame.
     rules
-        Names of rules; by default all that can use the votes. ``borda+`` stands for all its variants,
-        ``top-monte-carlo:samples=1000`` tells a rule its parameter.
+        Names of rules, in a list or separated by commas; by default all that can use the votes. ``borda+`` stands for
+        all its variants, ``top-monte-carlo:samples=1000`` tells a rule its parameter.
     baseline
-        The rule that paired differences are taken to; by default ``borda``.
+        The rule that paired differences are taken to; by default ``borda``, or the first where that is not compared.
     instances, seed, workers, backend
         For scenarios: how many to draw, from which seed, with how many processes (None: one a core; a script that uses
-        several must guard its main part by ``if __name__ == "__main__"``), and in which library. The seed also breaks
-        ties, and changing the number of workers changes nothing.
+        several must guard its main part by ``if __name__ == "__main__"``), and in which library. The number of workers
+        changes nothing. Ties are broken by the lots of simulated trials, for other votes by the seed.
     progress
         Called with the share of the work that is done.
     **changes
@@ -159,15 +173,21 @@ def compare(
         lineup, named = _lineup(rules, baseline, votes.profile.kind, votes.scenario.alternatives)
         sigma = votes.scenario.sigma
         moments = _measured(votes.profile, np.asarray(votes.truth), np.asarray(votes.lots), lineup, sigma, seed)
-        return Comparison(lineup, moments, named)
+        return Comparison(lineup, moments, named, votes.scenario.voters)
+    if truth is not None and not isinstance(votes, Profile | Scenario):
+        from veritally.io.votes import read
+
+        votes = read(votes)
     if isinstance(votes, Profile):
-        if truth is None or changes.keys() - {"sigma"}:
-            raise InputError("with a profile compare takes its truth, and nothing of a scenario but sigma")
+        if truth is None:
+            raise InputError("votes can only be compared with their truth; give truth=")
+        if changes.keys() - {"sigma"}:
+            raise InputError(f"{sorted(changes)[0]} is for simulated votes; of a scenario, votes take only sigma")
         lineup, named = _lineup(rules, baseline, votes.kind, votes.shape[-1])
         sigma = Scenario(alternatives=votes.shape[-1], **changes).sigma
         true = _truth(truth, votes)
         lots = Random.of(true, seed, 0).uniform(true.shape)
-        return Comparison(lineup, _measured(votes, true, lots, lineup, sigma, seed), named)
+        return Comparison(lineup, _measured(votes, true, lots, lineup, sigma, seed), named, len(votes))
     if truth is not None:
         raise InputError("a scenario has its own truth; give truth= with a profile")
     chosen = scenario(votes, **changes)
@@ -177,7 +197,7 @@ def compare(
         moments = total
         if progress is not None:
             progress(chunk.stop / instances)
-    return Comparison(lineup, moments, named)
+    return Comparison(lineup, moments, named, chosen.voters)
 
 
 def _lineup(rules: Iterable[str] | None, baseline: str | None, kind: Kind, n: int) -> tuple[Lineup, str]:

@@ -78,7 +78,7 @@ class Lineup:
         names: list[str] = []
         if not isinstance(texts, str | Iterable | None):
             raise InputError(f"rules are given by a list of their names, not {texts!r}")
-        for text in ["all"] if texts is None else [texts] if isinstance(texts, str) else texts:
+        for text in ["all"] if texts is None else texts.split(",") if isinstance(texts, str) else texts:
             if text == "all":
                 names += everything
             elif text in BEST_OF:
@@ -89,9 +89,10 @@ class Lineup:
         for entry in entries.values():
             if not entry.info.fits(kind, alternatives):
                 usable = ", ".join(name for name in everything if "+" not in name)
-                raise InputError(
-                    f"the rule {entry.info.name} cannot use {kind} of {alternatives} alternatives; can: {usable}"
-                )
+                n = entry.info.alternatives
+                needs = f"{entry.info.votes} of {n} alternatives" if n else entry.info.votes
+                given = f"these votes are {kind} of {alternatives} alternatives"
+                raise InputError(f"the rule {entry.info.name} needs {needs}, but {given}; rules that can: {usable}")
             if entry.info.required:
                 raise InputError(
                     f"the rule {entry.info.name} needs {entry.info.required[0]}, which cannot be given here"

@@ -114,13 +114,17 @@ class Moments:
             "instances": self.instances,
             "totals": self.totals.tolist(),
             "squares": self.squares.tolist(),
-            "products": self.products.tolist(),
+            "products": self.products[np.triu_indices(len(self.products))].tolist(),  # which are symmetric
         }
 
     @classmethod
     def from_dict(cls, numbers: dict[str, Any]) -> "Moments":
         """Undo :meth:`to_dict`."""
-        return cls(numbers["instances"], *(np.array(numbers[name]) for name in ("totals", "squares", "products")))
+        totals, squares, upper = (np.array(numbers[name]) for name in ("totals", "squares", "products"))
+        products = np.zeros((totals.shape[1],) * 2)
+        rows, columns = np.triu_indices(len(products))
+        products[rows, columns] = products[columns, rows] = upper
+        return cls(numbers["instances"], totals, squares, products)
 
 
 def _error(totals: Array, squares: Array, n: int) -> Array:

@@ -105,11 +105,25 @@ def document(reproduction: Reproduction, command: str, figures: bool) -> list[Bl
     cells = {(one.table, one.voters, one.rule): one for one in results}
     for table in reproduction.tables:
         title = _TITLES.get(table, table)
-        blocks.append(Heading(title))
+        blocks += [Heading(title), Paragraph(_condition(setting["tables"][table]))]
         if figures:
             blocks.append(Figure(table, f"{title}: regret against the number of voters; rings: as published"))
         blocks += _tables(reproduction, table, cells)
     return [*blocks, *_claims(reproduction)]
+
+
+def _condition(scenario: Mapping[str, Any]) -> str:
+    """Say in a line what the votes of a table are drawn from."""
+
+    def spelled(part: Mapping[str, Any]) -> str:
+        return "`" + ":".join(str(value) for value in part.values()) + "`"
+
+    error = scenario["count_error"]
+    return (
+        f"Truth {spelled(scenario['prior'])}, counts {spelled(scenario['experience'])}, observations "
+        f"{spelled(scenario['noise'])} with σ² = {scenario['sigma'] ** 2:.4g}, reported counts "
+        f"{'exact' if error is None else 'with the error ' + spelled(error)}."
+    )
 
 
 def _agreement(results: list[Result]) -> list[Block]:
@@ -140,12 +154,16 @@ def _agreement(results: list[Result]) -> list[Block]:
 def _tables(reproduction: Reproduction, table: str, cells: Mapping[tuple[str, int, str], Result]) -> list[Block]:
     """Return the rules of the paper beside the published figures, and all others below."""
     voters = [m for m in reproduction.voters if (table, m) in reproduction.moments]
-    printed = {rule for name, _, rule in published() if name == table}
+    printed = {rule for name, m, rule in published() if name == table and m in voters}
     names = reproduction.names()
     blocks: list[Block] = []
     for title, chosen, theirs in (
-        ("Ours ± standard error; below, published and z. Bold: the lowest of its kind of votes.", printed, True),
-        ("Rules and variants that the paper has not printed: ours ± standard error.", set(names) - printed, False),
+        ("Measured ± standard error; below, published and z. Bold: the lowest of its kind of votes.", printed, True),
+        (
+            "Rules and variants that the paper's table has not: measured ± standard error.",
+            set(names) - printed,
+            False,
+        ),
     ):
         rows: list[list[Cell] | None] = []
         kind = None

@@ -18,7 +18,7 @@ from veritally.rules.rule import scores_of
 
 _SEEDS = 1 << 24  # as many as a float32 can tell apart
 _KEPT = 31 << 20  # bytes: glibc's allocator keeps free memory up to twice the largest block it has seen freed
-_CHUNK_CELLS = 1 << 21
+_CHUNK_CELLS = 1 << 19
 _MEMORY = 2 << 30  # bytes, where the device does not say what it has
 _LARGEST = 32 << 30  # bytes beyond which larger chunks gain nothing
 _ARRAYS = 64  # of the size of the votes that may be alive at once, by a generous count

@@ -137,7 +137,7 @@ def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
         "voter": _text(profile.voters)[i],
         "alternative": _text(profile.alternatives)[j],
         "value" if profile.kind == "values" else "rank": vote,
-        "count": counts[listed],
+        "count": counts[listed] if (counts % 1).any() else counts[listed].astype(np.int64),
     }
     if weighed:
         columns["multiplicity"] = np.broadcast_to(np.asarray(profile.multiplicity)[..., None], counts.shape)[listed]

@@ -1,8 +1,7 @@
 """How reported counts differ from true ones.
 
 A count error is any callable ``(random, counts, experience) -> reported`` on arrays ``(..., voter, alternative)``,
-written to the array API standard if it is to run in JAX. What was seen is reported as seen: a report of 0 leaves the
-true count.
+written to the array API standard if it is to run in JAX. What was seen must be reported as seen, by a count above 0.
 """
 
 from collections.abc import Callable
@@ -44,4 +43,5 @@ class Replacement:
     def __call__(self, random: Random, counts: Array, experience: Experience) -> Array:
         """Report the counts."""
         replaced = random.uniform(counts.shape) < self.probability
-        return namespace(counts).where(replaced, experience.fresh(random, counts.shape), counts)
+        fresh = experience.fresh(random, counts.shape)
+        return namespace(counts).where(replaced & (fresh > 0), fresh, counts)

@@ -121,7 +121,7 @@ class Specialists(_Drawn):
         """Draw counts."""
         lot = random.uniform(shape)
         xp = namespace(lot)
-        last = xp.sort(lot, axis=-1)[..., min(self.known, shape[-1]) - 1, None]
+        last = xp.sort(lot, axis=-1)[..., self.known - 1, None]
         return xp.where(lot <= last, self.many + 0 * lot, self.few)
 
 

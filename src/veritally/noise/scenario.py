@@ -121,6 +121,7 @@ class Scenario:
         sigma: Any = self.sigma
         several = isinstance(sigma, list | tuple) or (isinstance(sigma, np.ndarray) and sigma.ndim > 0)
         self._set("sigma", tuple(map(_sigma, sigma)) if several else _sigma(sigma))
+        self._set("votes", {"value": "values", "rank": "rankings"}.get(self.votes, self.votes))
         if self.votes not in KINDS:
             raise InputError(f"votes can be {', '.join(KINDS)}, not {self.votes!r}")
         self._check()
@@ -142,6 +143,8 @@ class Scenario:
             outside = isinstance(self.prior, FixedTruth) and not all(0 <= p <= 1 for p in self.prior.values)
             if self.noise.link == "identity" and (outside or not isinstance(self.prior, FixedTruth)):
                 raise InputError("the identity link needs fixed truths that are probabilities; try the link logistic")
+        if isinstance(self.experience, Specialists) and self.experience.known > n:
+            raise InputError(f"specialists cannot know {self.experience.known} of {n} alternatives")
         if isinstance(self.experience, GivenCounts):
             shape = np.shape(self.experience.matrix)
             if shape != (self.voters, n):
@@ -176,7 +179,7 @@ class Scenario:
         if self.count_error is not None:
             told = self.count_error(stream(3), xp.asarray(counts, copy=True), self.experience)
             _check_reports(told, counts)
-            reported = xp.where(seen, xp.where(told > 0, told, counts), 0)
+            reported = xp.where(seen, told, 0)
         lots = stream(4).uniform(truth.shape)
         return Draws(truth, counts, reported, xp.where(seen, values, xp.nan), lots)
 
@@ -193,8 +196,8 @@ def _check_reports(told: Any, counts: Array) -> None:
     """Require reports of counts for every cell; what JAX traces can only be checked for its shape."""
     if getattr(told, "shape", None) != counts.shape:
         raise InputError("the count error must return an array of the shape of the counts")
-    if isinstance(told, np.ndarray) and not (np.isfinite(told) & (told >= 0)).all():
-        raise InputError("the count error reports counts that are negative or not finite")
+    if isinstance(told, np.ndarray) and not (np.isfinite(told) & (told > 0))[counts > 0].all():
+        raise InputError("the count error must report a finite number above 0 for whatever was seen")
 
 
 def _part(what: str, given: Any) -> Any:
