@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import veritally as vt
 from veritally.engine import _checked
-from veritally.registry import coarsened, rule_for
+from veritally.registry import rule_for
 
 RULES = [info.name for info in vt.rules()]
 SURE = [info.name for info in vt.rules() if not info.stochastic]
@@ -21,7 +21,7 @@ def parameters(name, n):
 def rule_and_ballots(profile, name, **given):
     """The rule, and the votes it takes."""
     info = rule_for(profile, name)
-    votes = coarsened(profile, info.votes)
+    votes = profile.coarsened(info.votes)
     given = parameters(name, profile.shape[-1]) | given
     return info.make(**_checked(given, votes)), votes.ballots
 
@@ -71,4 +71,4 @@ def random_profile(seed, voters=20, alternatives=5, kind="rankings", batch=(), z
         counts[..., 0] = np.maximum(counts[..., 0], 1)
     values = rng.normal(size=shape) * 3 / np.sqrt(np.maximum(counts, 1)) + rng.normal(size=(*batch, 1, alternatives))
     profile = vt.Profile(values=np.where(counts > 0, values, np.nan), counts=counts)
-    return profile if kind == "values" else coarsened(profile, kind)
+    return profile if kind == "values" else profile.coarsened(kind)

@@ -11,7 +11,7 @@ from veritally.arrays import Array
 from veritally.errors import InputError, InputWarning
 from veritally.outcome import Outcome, TieBreak
 from veritally.profile import Profile
-from veritally.registry import coarsened, rule_for
+from veritally.registry import rule_for
 from veritally.rules.rule import scores_of
 
 _LARGEST = 1e150  # of a score, in absolute value
@@ -55,7 +55,7 @@ def decide(
     if not isinstance(profile, Profile):
         raise InputError(f"decide takes a Profile, not {type(profile).__name__}; vt.read makes one of files and frames")
     info = rule_for(profile, rule)
-    profile = coarsened(profile, info.votes)
+    profile = profile.coarsened(info.votes)
     if not isinstance(choose, int | np.integer) or choose < 1:
         raise InputError(f"choose must be a whole number above 0, not {choose!r}")
     if not isinstance(seed, int | np.integer) or seed < 0:
@@ -97,7 +97,7 @@ def evaluate(profile: Profile, rules: Iterable[str], **parameters: Any) -> dict[
         own = {key: value for key, value in parameters.items() if key in info.parameters}
         made[info.name] = info.make(**_checked(own, profile))
     kinds = {rule.votes for rule in made.values()}
-    return scores_of(made, {kind: coarsened(profile, kind).ballots for kind in kinds})
+    return scores_of(made, {kind: profile.coarsened(kind).ballots for kind in kinds})
 
 
 def _require_evidence(scores: Array, profile: Profile, choose: int) -> None:

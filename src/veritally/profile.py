@@ -310,6 +310,11 @@ class Profile:
         """Keep only each voter's favourite, or favourites where they tie."""
         return self if self.kind == "top" else self._as("top", top_from(self.as_rankings().ballots.votes))
 
+    def coarsened(self, kind: Kind) -> Self:
+        """Keep only what votes of ``kind`` say."""
+        steps = {"differences": self.as_differences, "rankings": self.as_rankings, "top": self.as_top}
+        return self if self.kind == kind else steps[kind]()
+
     def _as(self, kind: Kind, votes: Array) -> Self:
         return self._with(ballots=ballots_of(kind, votes, self.counts, self.multiplicity))
 

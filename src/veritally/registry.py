@@ -303,9 +303,3 @@ def rule_for(profile: Profile, name: str | None) -> RuleInfo:
         f"the rule {info.name} needs {needs}, but these votes are {given} of {profile.shape[-1]} alternatives; "
         f"rules that can use them: {usable}"
     )
-
-
-def coarsened(profile: Profile, kind: Kind) -> Profile:
-    """Return the profile with votes no finer than ``kind``."""
-    steps = {"differences": Profile.as_differences, "rankings": Profile.as_rankings, "top": Profile.as_top}
-    return profile if profile.kind == kind else steps[kind](profile)

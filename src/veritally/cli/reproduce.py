@@ -1,5 +1,6 @@
 """``veritally reproduce``: the paper's four tables."""
 
+import importlib.util
 import shlex
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,8 @@ def reproduce(
         )
         raise
     print_reproduction(reproduction)
+    if importlib.util.find_spec("matplotlib") is None:
+        click.echo("The report has no figures; for these, pip install 'veritally[plot]' and give the command again")
     click.echo(f"Report: {Path(out) / 'README.md'} (and report.html, report.tex, results.csv, results.parquet)")
 
 

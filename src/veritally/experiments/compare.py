@@ -18,7 +18,6 @@ from veritally.experiments.run import judge_ballots
 from veritally.noise.scenario import Scenario, scenario
 from veritally.noise.simulation import Backend, Trials, checked_seed
 from veritally.profile import Profile
-from veritally.registry import coarsened
 
 _BASELINES = ("borda", "plurality")
 _CONFIDENCE = 0.975  # of the one-sided bound within which a rule may be the best
@@ -230,7 +229,7 @@ def _measured(
 ) -> Moments:
     """Measure the rules on given votes."""
     depth = len(profile.batch)
-    ballots = {kind: coarsened(profile, kind).ballots for kind in sorted(lineup.kinds, key=KINDS.index)}
+    ballots = {kind: profile.coarsened(kind).ballots for kind in sorted(lineup.kinds, key=KINDS.index)}
     flat = {kind: type(b)(*(_flat(np.asarray(x), depth) for x in b)) for kind, b in ballots.items()}
     measured = judge_ballots(lineup, MEASURES, flat, _flat(truth, depth), _flat(lots, depth), sigma, seed)
     return Moments.of(measured)

@@ -30,7 +30,7 @@ def draw(reproduction: Reproduction, table: str) -> dict[str, bytes]:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise InputError("plots need matplotlib: pip install 'veritally[plot]'") from error
-    voters = [m for m in reproduction.voters if (table, m) in reproduction.moments]
+    voters = reproduction.voters
     paper = published()
     settings: Any = {"svg.hashsalt": table, "svg.fonttype": "none", "font.size": 10, "axes.linewidth": 0.6}
     with matplotlib.rc_context(settings):

@@ -153,7 +153,7 @@ def _agreement(results: list[Result]) -> list[Block]:
 
 def _tables(reproduction: Reproduction, table: str, cells: Mapping[tuple[str, int, str], Result]) -> list[Block]:
     """Return the rules of the paper beside the published figures, and all others below."""
-    voters = [m for m in reproduction.voters if (table, m) in reproduction.moments]
+    voters = reproduction.voters
     printed = {rule for name, m, rule in published() if name == table and m in voters}
     names = reproduction.names()
     blocks: list[Block] = []

@@ -78,10 +78,7 @@ def simulate(
     pieces = list(draws(chosen, seed, 0, instances, backend))
     parts = zip(*pieces, strict=True)
     truth, counts, reported, values, lots = (piece[0] if len(piece) == 1 else xp.concat(piece) for piece in parts)
-    profile = Profile.trusted(ballots_from(values, reported))
-    coarsen = {"differences": Profile.as_differences, "rankings": Profile.as_rankings, "top": Profile.as_top}
-    if chosen.votes in coarsen:
-        profile = coarsen[chosen.votes](profile)
+    profile = Profile.trusted(ballots_from(values, reported)).coarsened(chosen.votes)
     return Trials(chosen, seed, truth, counts, profile, lots)
 
 
