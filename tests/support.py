@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import veritally as vt
-from veritally.engine import _checked
+from veritally.engine import checked_parameters
 from veritally.registry import rule_for
 
 RULES = [info.name for info in vt.rules()]
@@ -23,7 +23,7 @@ def rule_and_ballots(profile, name, **given):
     info = rule_for(profile, name)
     votes = profile.coarsened(info.votes)
     given = parameters(name, profile.shape[-1]) | given
-    return info.make(**_checked(given, votes)), votes.ballots
+    return info.make(**checked_parameters(given, votes)), votes.ballots
 
 
 def scores(profile, name, **given):

@@ -354,14 +354,14 @@ def test_sigma_in_its_three_forms():
         ({"rule": "pairwise", "sigma": "big"}, "sigma must be numbers"),
         ({"rule": "pairwise", "sigma": {"A": 1, "B": 1}}, "it has none for 'C'"),
         ({"rule": "pairwise", "sigma": {"A": 1, "B": 1, "C": 1, "D": 1}}, "names 'D', which is no alternative"),
-        ({"rule": "top-monte-carlo", "samples": 0}, "samples must be a whole number above 0"),
-        ({"rule": "top-monte-carlo", "samples": True}, "samples must be a whole number above 0"),
+        ({"rule": "top-monte-carlo", "samples": 0}, "samples must be a whole number, 1 or more"),
+        ({"rule": "top-monte-carlo", "samples": True}, "samples must be a whole number, 1 or more"),
         ({"rule": "positional", "points": [1, np.nan, 0]}, "points must be finite"),
         ({"rule": 5}, "a rule is given by its name"),
         ({"choose": 1.5}, "choose must be a whole number"),
         ({"seed": -1}, "seed must be a whole number"),
         ({"choose": 4}, "cannot choose 4 of 3 alternatives"),
-        ({"choose": 0}, "choose must be a whole number above 0"),
+        ({"choose": 0}, "choose must be a whole number, 1 or more"),
         ({"rule": "case5"}, "did you mean case5-lower-bound or case5-zero or case5-monte-carlo"),
         ({"tie_break": "coin"}, "no tie-break 'coin'"),
     ],
@@ -381,3 +381,21 @@ def test_every_rule_decides_something():
         n = 2 if rule_only_for_two(name) else 5
         outcome = vt.decide(random_profile(0, alternatives=n, kind="values"), name, **parameters(name, n))
         assert len(outcome.scores) == n
+
+
+def test_sigma_by_name_in_files_of_several_decisions():
+    rows = [("p", "u", "A", 1), ("p", "u", "B", 2), ("q", "u", "B", 2), ("q", "u", "A", 1)]
+    frame = pl.DataFrame(rows, schema=["decision", "voter", "alternative", "rank"], orient="row")
+    by_name = vt.decide(vt.read(frame), "pairwise", sigma={"A": 1, "B": 5})
+    assert by_name.scores[0].tolist() == by_name.scores[1].tolist()
+    np.testing.assert_array_equal(by_name.scores, vt.decide(vt.read(frame), "pairwise", sigma=(1, 5)).scores)
+    other = pl.concat(
+        [frame, frame.with_columns(decision=pl.lit("r"), alternative=pl.lit("C") + pl.col("alternative"))]
+    )
+    with pytest.raises(vt.InputError, match="needs decisions with the same alternatives"):
+        vt.decide(vt.read(other.unique(maintain_order=True)[:6]), "pairwise", sigma=(1, 5))
+
+
+def test_the_exact_gradient_of_two_alternatives_ties_where_votes_do():
+    assert vt.decide(vt.Profile(ranks=[[1, 1]], counts=[[2, 3]]), "top-gradient").winners == [0, 1]
+    assert vt.decide(vt.Profile(top=[0, 1], counts=[[2, 9], [2, 9]]), "top-gradient").winners == [0, 1]

@@ -342,7 +342,7 @@ def test_voters_without_a_vote_are_ignored_with_a_warning():
 
 
 def test_ranks_that_start_at_zero_are_pointed_out():
-    with pytest.warns(vt.InputWarning, match="if the ranks start at 0, add 1"):
+    with pytest.warns(vt.InputWarning, match="leave it empty, or add 1 if ranks start at 0"):
         vt.Profile(ranks=[[0, 1, 2], [1, 0, 2]])
     vt.Profile(ranks=[[0, 1, 2], [1, 2, 3]])  # here 0 is what it means
     vt.Profile(ranks=[[0, 1, 2], [1, 0, 2]], counts=[[0, 5, 5], [5, 0, 5]])

@@ -125,6 +125,16 @@ class Random(ABC):
         """Draw numbers of successes, as floats."""
 
 
+def normals(key: tuple[Array | int, ...], shape: Shape, like: Array) -> Array:
+    """Draw standard normals from a key; one that ends in an array has a source for each entry of the first axis."""
+    *start, last = key
+    if is_jax(last) and np.ndim(last):
+        import jax
+
+        return jax.vmap(lambda place: Random.of(like, *start, place).normal(shape[1:]))(last)
+    return Random.of(like, *key).normal(shape)
+
+
 @dataclass(frozen=True)
 class _NumpyRandom(Random):
     generator: np.random.Generator

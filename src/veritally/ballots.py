@@ -283,5 +283,21 @@ def find(name: Hashable, position: Mapping[Any, int], what: str) -> int:
         raise InputError(f"{what} {name!r} is unknown; {hint}") from None
 
 
+def require_known(name: Hashable, known: Iterable[Hashable], what: str) -> None:
+    """Refuse a name that is not among those known, suggesting the nearest."""
+    find(name, {other: i for i, other in enumerate(known)}, what)
+
+
+def start_at_zero(ranks: Array, counts: Array) -> bool:
+    """Whether the ranks of all voters look like 0, 1, …, n − 1, as sorting functions number them."""
+    n = ranks.shape[-1]
+    if ranks.shape[-2] < 2 or n < 3:
+        return False
+    xp = namespace(ranks)
+    first = xp.count_nonzero(ranks == 0, axis=-1) == 1
+    last = xp.max(ranks, axis=-1) == n - 1
+    return bool(xp.all(first & last & xp.all(counts > 0, axis=-1)))
+
+
 def _place(index: tuple[int, ...]) -> str:
     return f"at index {index}"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from veritally.arrays import Array
+from veritally.checks import whole
 from veritally.errors import InputError, InputWarning
 from veritally.outcome import Outcome, TieBreak
 from veritally.profile import Profile
@@ -56,16 +57,13 @@ def decide(
         raise InputError(f"decide takes a Profile, not {type(profile).__name__}; vt.read makes one of files and frames")
     info = rule_for(profile, rule)
     profile = profile.coarsened(info.votes)
-    if not isinstance(choose, int | np.integer) or choose < 1:
-        raise InputError(f"choose must be a whole number above 0, not {choose!r}")
-    if not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed must be a whole number, 0 or more, not {seed!r}")
+    choose, seed = whole(choose, "choose", least=1), whole(seed, "seed")
     if tie_break not in ("error", "first", "random"):
         raise InputError(f"there is no tie-break {tie_break!r}; choose error, first or random")
     info.require(parameters)
     if info.stochastic:
-        parameters["seed"] = int(seed)
-    method = info.make(**_checked(parameters, profile))
+        parameters["seed"] = seed
+    method = info.make(**checked_parameters(parameters, profile))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what comes of it is refused below
         scores, rounding = method.score(profile.ballots)
     _require_evidence(scores, profile, choose)
@@ -75,9 +73,9 @@ def decide(
         method=method,
         raw_scores=scores,
         rounding=rounding,
-        choose=int(choose),
+        choose=choose,
         tie_break=tie_break,
-        seed=(int(seed),),
+        seed=(seed,),
         details=method.details(profile.ballots),
     )
     for message in outcome.remarks:
@@ -95,7 +93,7 @@ def evaluate(profile: Profile, rules: Iterable[str], **parameters: Any) -> dict[
     for name in rules:
         info = rule_for(profile, name)
         own = {key: value for key, value in parameters.items() if key in info.parameters}
-        made[info.name] = info.make(**_checked(own, profile))
+        made[info.name] = info.make(**checked_parameters(own, profile))
     kinds = {rule.votes for rule in made.values()}
     return scores_of(made, {kind: profile.coarsened(kind).ballots for kind in kinds})
 
@@ -115,7 +113,7 @@ def _require_evidence(scores: Array, profile: Profile, choose: int) -> None:
         raise InputError(f"{where}cannot choose {choose} of {numbers[place]} alternatives")
 
 
-def _checked(parameters: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
+def checked_parameters(parameters: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
     """Validate the parameters of a rule for these votes."""
     checked = dict(parameters)
     if "sigma" in checked:
@@ -123,17 +121,16 @@ def _checked(parameters: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
     if "points" in checked:
         checked["points"] = _numbers(checked["points"], profile.shape[-1], "points")
     if "samples" in checked:
-        samples = checked["samples"]
-        if not isinstance(samples, int | np.integer) or isinstance(samples, bool) or samples < 1:
-            raise InputError(f"samples must be a whole number above 0, not {samples!r}")
-        checked["samples"] = int(samples)
+        checked["samples"] = whole(checked["samples"], "samples", least=1)
     return checked
 
 
 def _sigma(sigma: Any, profile: Profile) -> float | tuple[float, ...]:
+    single = np.ndim(sigma) == 0 and not isinstance(sigma, str | Mapping)
+    if not single and profile._alternatives.each and len(set(profile.alternatives)) > 1:
+        raise InputError("one sigma for each alternative needs decisions with the same alternatives; give one number")
     if isinstance(sigma, Mapping):
         sigma = _by_name(sigma, profile)
-    single = np.ndim(sigma) == 0 and not isinstance(sigma, str)
     numbers = _numbers([sigma] if single else sigma, 1 if single else profile.shape[-1], "sigma")
     if not all(1e-100 < number < 1e100 for number in numbers):
         raise InputError(f"sigma must be a finite number above 0, not {sigma!r}")
@@ -143,8 +140,6 @@ def _sigma(sigma: Any, profile: Profile) -> float | tuple[float, ...]:
 def _by_name(sigma: Mapping[Hashable, Any], profile: Profile) -> list[Any]:
     names = profile.alternatives
     if profile._alternatives.each:
-        if len(set(names)) > 1:
-            raise InputError("sigma by name needs decisions with the same alternatives; give one number for all")
         names = names[0]
     missing = [name for name in names if name not in sigma]
     unknown = [name for name in sigma if name not in names]

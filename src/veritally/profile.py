@@ -25,6 +25,7 @@ from veritally.ballots import (
     ranks_from_order,
     reject,
     shared,
+    start_at_zero,
     top_from,
 )
 from veritally.errors import InputError, InputWarning
@@ -135,7 +136,9 @@ class Profile:
             warnings.warn(message, InputWarning, stacklevel=2)
 
     def renamed(self, decision: str, voter: str, alternative: str) -> Self:
-        """Name decisions, voters and alternatives by these prefixes and numbers from 1 on."""
+        """Name decisions, voters and alternatives, the same in all decisions, by prefixes and numbers from 1 on."""
+        if self._voters.each or self._alternatives.each:
+            raise InputError("the decisions differ in their names; rename within one decision of unstack()")
         batch = {"decisions": tuple(f"{decision}{d + 1}" for d in range(self.batch[0]))} if self.batch else {}
         n, m = self.shape[-1], self.shape[-2]
         return self._with(
@@ -178,8 +181,8 @@ class Profile:
         multiplicity = xp.broadcast_to(multiplicity, shape[:-1])
 
         if kind == "rankings":
-            if _start_at_zero(votes, counts):
-                message = "every voter has one rank 0, which means not ranked; if the ranks start at 0, add 1 to all"
+            if start_at_zero(votes, counts):
+                message = "every voter has one rank 0, read as not ranked: leave it empty, or add 1 if ranks start at 0"
                 warnings.warn(message, InputWarning, stacklevel=3)
             votes = preference_from_ranks(votes, where)
         if kind == "top":
@@ -399,14 +402,3 @@ class Profile:
             _voters=Labels(m, voters if self._voters.names else None),
             _alternatives=Labels(n, alternatives if self._alternatives.names else None),
         )
-
-
-def _start_at_zero(ranks: Array, counts: Array) -> bool:
-    """Whether the ranks of all voters look like 0, 1, …, n − 1, as sorting functions number them."""
-    n = ranks.shape[-1]
-    if ranks.shape[-2] < 2 or n < 3:
-        return False
-    xp = namespace(ranks)
-    first = xp.count_nonzero(ranks == 0, axis=-1) == 1
-    last = xp.max(ranks, axis=-1) == n - 1
-    return bool(xp.all(first & last & xp.all(counts > 0, axis=-1)))

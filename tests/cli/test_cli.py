@@ -151,7 +151,7 @@ def test_parameters_of_rules(file):
         ([PANEL, "--rule", "bord"], "there is no rule 'bord'; did you mean borda or borda+arithmetic or borda+?"),
         ([PANEL, "--rule", "mean"], "the rule mean needs values, but these votes are rankings"),
         ([PANEL, "--choose", "7"], "cannot choose 7 of 6"),
-        ([PANEL, "--rule", "pairwise", "--sigma", "wide"], "--sigma takes a number, or NAME=NUMBER"),
+        ([PANEL, "--rule", "pairwise", "--sigma", "wide"], "--sigma takes numbers separated by commas, or NAME=NUMBER"),
         ([PANEL, "--rule", "pairwise", "--sigma", "-1"], "sigma must be a finite number above 0"),
         ([PANEL, "--rule", "positional"], "the rule positional needs points"),
         ([PANEL, "--plot", "picture.xyz"], "cannot draw this kind of file"),

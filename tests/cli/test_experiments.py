@@ -32,6 +32,19 @@ def test_what_is_simulated_can_be_decided_and_compared(files):
             assert next(x for x in rows if x["rule"] == row["rule"])["regret"] == pytest.approx(row["regret"])
 
 
+def test_sigma_is_told_by_name_or_in_order(tmp_path):
+    files = [tmp_path / "v.csv", tmp_path / "t.csv"]
+    scenario = ["--voters", 4, "--alternatives", 3, "--sigma", "1,10,100", "--experience", "uniform:0:3"]
+    assert run("simulate", *files, *scenario, "--ballots", "rank", "--instances", 50).exit_code == 0
+    comparing = ["compare", "--votes", files[0], "--truth", files[1], "--rules", "pairwise", "--json", "--sigma"]
+    told = [run(*comparing, sigma).stdout for sigma in ("1,10,100", "a3=100,a1=1,a2=10")]
+    direct = vt.Scenario(voters=4, alternatives=3, sigma=(1, 10, 100), experience="uniform:0:3", votes="rank")
+    expected = vt.compare(vt.simulate(direct, instances=50), rules=["pairwise"]).rows()[0]
+    for output in told:
+        assert json.loads(output)["regret"] == pytest.approx(expected["regret"], abs=0.05)
+    assert told[0] == told[1]
+
+
 def test_simulate_takes_every_part_of_a_scenario(tmp_path):
     parts = ["--voters", 3, "--alternatives", 4, "--prior", "normal:5:2", "--experience", "specialists:1:9:1"]
     parts += ["--noise", "laplace", "--sigma", "1,2,3,4", "--count-error", "percentage:0.2", "--ballots", "rank"]
@@ -93,6 +106,7 @@ def test_progress_in_a_log(monkeypatch, capsys):
         (["simulate", "a.csv", "no/folder/b.csv", "--instances", "2"], "cannot be written"),
         (["compare", "--votes", "a.csv"], "give files of votes and truth as --votes and --truth"),
         (["compare", "--votes", "a.csv", "--truth", "b.csv", "--voters", "3"], "--voters is for simulated votes"),
+        (["compare", "--votes", "a.csv", "--truth", "b.csv", "--instances", "9"], "--instances is for simulated votes"),
         (["compare", "--votes", "a.csv", "--truth", "b.csv"], "there is no such file"),
         (["compare", "--votes", "rankings"], "what simulated voters report is --ballots"),
         (["compare", "--scenario", "low-varience"], "did you mean 'low-variance'"),

@@ -68,8 +68,8 @@ def test_jax_gives_the_same_measures_on_the_same_draws(x64):
         10,
     )
     drawn = next(draws(scenario, 0, 0, 50))
-    ours = judge(lineup, ("regret",), 1.0, drawn, 0)
-    theirs = judge(lineup, ("regret",), 1.0, type(drawn)(*map(jnp.asarray, drawn)), 0)
+    ours = judge(lineup, ("regret",), 1.0, drawn, (0, 0))
+    theirs = judge(lineup, ("regret",), 1.0, type(drawn)(*map(jnp.asarray, drawn)), (0, 0))
     np.testing.assert_allclose(ours, theirs, atol=1e-12)
 
 
@@ -105,6 +105,21 @@ def test_stochastic_rules_draw_anew_in_each_block():
     lineup = Lineup.of(["top-monte-carlo:samples=1"], "values", 10)
     parts = [run(scenario, lineup, ("regret",), 0, start, start + 43) for start in (0, 43)]
     assert run(scenario, lineup, ("regret",), 0, 0, 86).totals == parts[0].totals + parts[1].totals
+
+
+def test_in_jax_rules_that_draw_do_so_for_each_instance():
+    scenario = vt.scenario("high-variance", voters=4)
+    lineup = Lineup.of(["top-monte-carlo:samples=1"], "values", 10)
+    whole = run(scenario, lineup, ("regret",), 0, 0, 60, "jax")
+    parts = [run(scenario, lineup, ("regret",), 0, start, start + 20, "jax") for start in (0, 20, 40)]
+    np.testing.assert_allclose(whole.totals, sum(part.totals for part in parts), rtol=1e-5)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "jax"])
+def test_counts_must_be_reported_as_seen(backend):
+    scenario = vt.Scenario(voters=3, count_error=lambda random, counts, experience: counts * 0)
+    with pytest.raises(vt.InputError, match="a finite number above 0 for whatever was seen"):
+        vt.compare(scenario, rules=["mean"], instances=5, backend=backend)
 
 
 def test_best_and_differences():

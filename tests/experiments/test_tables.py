@@ -1,8 +1,10 @@
 """The paper's tables: published figures, chunks that are kept, reports."""
 
+import dataclasses
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,12 +12,13 @@ import time
 from html.parser import HTMLParser
 from pathlib import Path
 
+import jax
 import numpy as np
 import polars as pl
 import pytest
 
 import veritally as vt
-from veritally.experiments.chunks import plan
+from veritally.experiments.chunks import Chunk, plan
 from veritally.experiments.claims import paired, verdict
 from veritally.experiments.document import Bullets, Cell, Heading, Paragraph, Table, to_html, to_latex, to_markdown
 from veritally.experiments.ledger import Ledger
@@ -157,9 +160,16 @@ def test_keys_cover_the_whole_configuration():
     assert key() == key()
 
 
+def test_keys_cover_the_precision(x64):
+    chunk = Chunk(vt.scenario("high-variance"), Lineup.of(["borda"], "values", 10), MEASURED, 0, 0, 9, "jax", 9)
+    double = chunk.key
+    with jax.enable_x64(False):
+        assert dataclasses.replace(chunk).key != double
+
+
 def command(folder, *more):
-    what = ["--tables", "high-variance,low-variance", "--voters", "3,5,10", "--rules", "borda,top-gradient"]
-    return [sys.executable, "-m", "veritally", "reproduce", *what, "--instances", "3000", "--out", str(folder), *more]
+    what = ["--tables", "high-variance,low-variance", "--voters", "3,10", "--rules", "borda,top-monte-carlo"]
+    return [sys.executable, "-m", "veritally", "reproduce", *what, "--instances", "10000", "--out", str(folder), *more]
 
 
 def test_a_killed_run_goes_on_and_gives_the_same_numbers(tmp_path):
@@ -176,10 +186,26 @@ def test_a_killed_run_goes_on_and_gives_the_same_numbers(tmp_path):
     process.wait()
     kept = ledger.read_bytes()
     assert not (killed / "results.csv").exists()
-    subprocess.run(command(killed, "--workers", "2"), check=True, capture_output=True)
+    again = subprocess.run(command(killed, "--workers", "2"), check=True, capture_output=True, text=True)
+    assert "Going on from " in again.stderr
     assert ledger.read_bytes().startswith(kept[: kept.rindex(b"\n") + 1])  # nothing was done again
     for name in ("results.csv", "results.parquet", "configuration.json", "README.md", "high-variance.svg"):
         assert (whole / name).read_bytes() == (killed / name).read_bytes(), name
+
+
+def test_an_interrupted_run_says_what_is_kept(tmp_path):
+    process = subprocess.Popen(
+        command(tmp_path, "--workers", "2"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    ledger = tmp_path / "chunks.jsonl"
+    deadline = time.monotonic() + 60
+    while not (ledger.exists() and b"\n" in ledger.read_bytes()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert re.search(r"\d+% is done and kept in .*; the same command goes on from there", errors)
+    assert "Traceback" not in errors
 
 
 def test_workers_end_with_their_parent():

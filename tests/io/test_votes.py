@@ -318,3 +318,22 @@ def read_or_complain(path):
         return repr(vt.read(path))
     except vt.InputError as error:
         return str(error)
+
+
+def test_alternatives_keep_their_order(tmp_path):
+    profile = vt.simulate(vt.Scenario(voters=4, alternatives=5, experience="specialists:2:1:0"), instances=20).profile
+    vt.write(profile.renamed("d", "v", "a"), tmp_path / "votes.csv")
+    assert set(vt.read(tmp_path / "votes.csv").alternatives) == {("a1", "a2", "a3", "a4", "a5")}
+    with pytest.raises(vt.InputError, match="rename within one decision"):
+        vt.stack([vt.Profile(top=["A", "B"]), vt.Profile(top=["A", "B", "C"])]).renamed("d", "v", "a")
+
+
+def test_large_counts_are_written_as_they_are(tmp_path):
+    vt.write(vt.Profile(values=[[1.0, 2.0]], counts=[[1e20, 5]]), tmp_path / "votes.csv")
+    assert vt.read(tmp_path / "votes.csv").counts.tolist() == [[1e20, 5]]
+
+
+def test_decisions_that_would_be_one_are_not_written(tmp_path):
+    batch = vt.stack([vt.Profile(top=[0, 1]), vt.Profile(top=[0, 1])], decisions=[1, "1"])
+    with pytest.raises(vt.InputError, match="would be one in a file"):
+        vt.write(batch, tmp_path / "votes.csv")

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from veritally.cli.options import listed, made, scenario_options, sigma_in
 from veritally.cli.progress import bar
@@ -60,7 +61,9 @@ def compare(
         raise InputError(f"give files of votes and truth as --votes and --truth, or neither and a scenario{hint}")
     if file is not None:
         sigma = options.pop("sigma")
-        given = next((key for key, value in options.items() if value is not None), None)
+        said = click.get_current_context().get_parameter_source
+        unused = [key for key in ("instances", "workers", "backend") if said(key) is ParameterSource.COMMANDLINE]
+        given = next((key for key, value in options.items() if value is not None), unused[0] if unused else None)
         if given is not None:
             option = {"name": "scenario"}.get(given, given).replace("_", "-")
             raise InputError(f"--{option} is for simulated votes; with --votes leave it out")

@@ -7,7 +7,6 @@ import click
 from veritally.cli.options import sigma_in
 from veritally.cli.progress import working
 from veritally.engine import decide as decide_
-from veritally.errors import InputError
 from veritally.io.votes import read
 
 _EXAMPLES = """\b
@@ -71,7 +70,7 @@ def decide(
     """
     parameters: dict[str, Any] = {}
     if sigma:
-        parameters["sigma"] = _sigma(sigma)
+        parameters["sigma"] = sigma_in(*sigma)
     if points is not None:
         parameters["points"] = points.split(",")
     if samples is not None:
@@ -98,15 +97,3 @@ def decide(
 
         save(outcome, plot)
         click.echo(f"Saved {plot}", err=True)
-
-
-def _sigma(given: tuple[str, ...]) -> float | tuple[float, ...] | dict[str, float]:
-    """Read ``3.5``, ``1,2``, or ``A=1`` and ``B=2``."""
-    try:
-        if len(given) == 1 and "=" not in given[0]:
-            return sigma_in(given[0])
-        return {name: float(number) for name, number in (item.rsplit("=", 1) for item in given)}
-    except ValueError:
-        raise InputError(
-            f"--sigma takes a number, or NAME=NUMBER for each alternative, not {' '.join(given)}"
-        ) from None

@@ -10,8 +10,6 @@ from veritally.errors import InputError
 if TYPE_CHECKING:
     from veritally.noise.scenario import Scenario
 
-KINDS = {"value": "values", "rank": "rankings", "top": "top"}
-
 _SPECIFICATIONS = {
     "--prior": "The truth: normal:MEAN:SD, or fixed:N:N:…. Default: normal:0:1.",
     "--experience": "The counts: uniform:LOW:HIGH, stratified:LOW:HIGH, constant:N, or specialists:KNOWN:MANY:FEW. "
@@ -30,9 +28,11 @@ _OPTIONS = (
     click.option("--alternatives", type=click.IntRange(min=2), help="Number of alternatives. Default: 10."),
     *(click.option(option, metavar="SPEC", help=text) for option, text in _SPECIFICATIONS.items()),
     click.option(
-        "--sigma", metavar="N[,N…]", help="Standard deviation of one observation, or one per alternative. Default: 1."
+        "--sigma",
+        metavar="N | N,N… | NAME=N,…",
+        help="Standard deviation of one observation, or one per alternative. Default: 1.",
     ),
-    click.option("--ballots", type=click.Choice(list(KINDS)), help="What voters report. Default: value."),
+    click.option("--ballots", type=click.Choice(["value", "rank", "top"]), help="What voters report. Default: value."),
 )
 
 
@@ -51,7 +51,7 @@ def made(name: str | None, ballots: str | None, sigma: str | None, **given: Any)
     if sigma is not None:
         changes["sigma"] = sigma_in(sigma)
     if ballots is not None:
-        changes["votes"] = KINDS[ballots]
+        changes["votes"] = ballots
     for part in PARTS:
         if str(changes.get(part, "")).startswith("given"):
             raise InputError("a matrix of counts cannot be given on the command line; use vt.Scenario")
@@ -63,9 +63,12 @@ def listed(text: str | None) -> list[str] | None:
     return None if text is None else [item.strip() for item in text.split(",") if item.strip()]
 
 
-def sigma_in(text: str) -> float | tuple[float, ...]:
-    """Read one standard deviation, or one for each alternative."""
-    numbers = numbers_in(text, "--sigma")
+def sigma_in(*texts: str) -> float | tuple[float, ...] | dict[str, float]:
+    """Read one standard deviation, or one for each alternative: ``1,2``, ``A=1,B=2``, or ``A=1`` and ``B=2``."""
+    if any("=" in text for text in texts):
+        items = [item for text in texts for item in (text.split(",") if text.count("=") > 1 else [text])]
+        return {name: numbers_in(number, "--sigma")[0] for name, _, number in (item.rpartition("=") for item in items)}
+    numbers = numbers_in(",".join(texts), "--sigma")
     return numbers[0] if len(numbers) == 1 else tuple(numbers)
 
 
@@ -74,4 +77,5 @@ def numbers_in(text: str, option: str) -> list[float]:
     try:
         return [float(item) for item in text.split(",")]
     except ValueError:
-        raise InputError(f"{option} takes numbers separated by commas, not {text!r}") from None
+        also = ", or NAME=NUMBER for each alternative" if option == "--sigma" else ""
+        raise InputError(f"{option} takes numbers separated by commas{also}, not {text!r}") from None

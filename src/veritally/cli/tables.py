@@ -63,6 +63,8 @@ def print_comparison(comparison: "Comparison") -> None:
 
 def print_reproduction(reproduction: "Reproduction") -> None:
     """Print each table: regrets, those far from the published ones marked."""
+    from veritally.experiments.report import FAR
+
     console = Console(highlight=False)
     results = list(reproduction.results())
     cells = {(one.table, one.voters, one.rule): one for one in results}
@@ -73,12 +75,12 @@ def print_reproduction(reproduction: "Reproduction") -> None:
             table.add_column(str(m), justify="right", no_wrap=True)
         for rule in reproduction.names():
             row = [cells[name, m, rule] for m in reproduction.voters]
-            table.add_row(rule, *(f"{one.regret:.4f}{'!' if abs(one.z or 0) > 3 else ' '}" for one in row))
+            table.add_row(rule, *(f"{one.regret:.4f}{'!' if abs(one.z or 0) > FAR else ' '}" for one in row))
         console.print(table)
         console.print()
     known = [one.z for one in results if one.z is not None]
     if known:
-        near = sum(abs(z) <= 3 for z in known)
+        near = sum(abs(z) <= FAR for z in known)
         far = "; ! marks the others" if near < len(known) else ""
         console.print(Text(f"{near} of {len(known)} published cells lie within 3 standard errors (|z| ≤ 3){far}."))
 

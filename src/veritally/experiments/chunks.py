@@ -75,6 +75,7 @@ class Chunk:
             "instances": [self.start, self.stop, self.size],
             "backend": self.backend,
             "versions": versions(self.backend),
+            "device": device(self.backend),
             "source": _fingerprint(),
         }
         return hashlib.sha256(json.dumps(configuration, sort_keys=True).encode()).hexdigest()
@@ -161,6 +162,15 @@ def versions(backend: Backend) -> dict[str, str]:
     """Return the versions of all that computes."""
     names = ["veritally", "numpy", "scipy", *(["jax", "jaxlib"] if backend == "jax" else [])]
     return {"python": platform.python_version(), **{name: _version(name) for name in names}}
+
+
+def device(backend: Backend) -> str:
+    """Return what computes, and in which precision."""
+    if backend == "numpy":
+        return "float64"
+    import jax
+
+    return f"{jax.devices()[0].device_kind}, {jax.numpy.zeros(0).dtype}"
 
 
 def _version(name: str) -> str:

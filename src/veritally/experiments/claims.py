@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from veritally.experiments.tables import Reproduction
 
-_CLEAR = 2.0  # standard errors beyond which a difference is clear
+CLEAR = 2.0  # standard errors beyond which a difference is clear
 _NAMED = 3  # comparisons that speak against a claim
 
 _ANONYMOUS = (
@@ -63,13 +63,11 @@ def paired(reproduction: Reproduction, pairs: Sequence[tuple[str, str]]) -> list
 def verdict(differences: Sequence[Paired]) -> str:
     """Say in how many cells the first rule of a pair is lower, in how many clearly, and where it is not."""
     lower = [one for one in differences if one.z < 0]
-    clear = sum(one.z < -_CLEAR for one in differences)
-    text = (
-        f"lower in {len(lower)} of {len(differences)} comparisons, by more than {_CLEAR:g} standard errors in {clear}"
-    )
+    clear = sum(one.z < -CLEAR for one in differences)
+    text = f"lower in {len(lower)} of {len(differences)} comparisons, by more than {CLEAR:g} standard errors in {clear}"
     others = sorted((one for one in differences if one.z >= 0), key=lambda one: -one.z)
     if not others:
         return text
-    above = sum(one.z > _CLEAR for one in others)
+    above = sum(one.z > CLEAR for one in others)
     named = "; ".join(map(str, others[:_NAMED])) + ("; …" if len(others) > _NAMED else "")
     return f"{text}; higher by as much in {above or 'none'}. Not lower: {named}"

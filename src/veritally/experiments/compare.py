@@ -10,6 +10,7 @@ import numpy as np
 from veritally.arrays import Array, Random
 from veritally.ballots import KINDS, Kind, numbers
 from veritally.checks import whole
+from veritally.engine import checked_parameters
 from veritally.errors import InputError
 from veritally.experiments.chunks import check_workers, merged, plan
 from veritally.experiments.lineup import Entry, Lineup
@@ -40,13 +41,13 @@ class Comparison:
     lineup: Lineup
     moments: Moments
     baseline: str
-    voters: int
+    voters: int | None
 
     @property
     def about(self) -> str:
         """What was compared on, in a line."""
         decisions = "1 decision" if self.instances == 1 else f"{self.instances:,} decisions"
-        return f"{decisions}, {self.voters} voters each" if self.voters > 1 else decisions
+        return decisions if self.voters is None else f"{decisions}, {self.voters} voters each"
 
     @property
     def instances(self) -> int:
@@ -157,7 +158,7 @@ def compare(
         Called with the share of the work that is done.
     **changes
         Fields of the scenario to set, such as ``voters=30``; for a profile, ``sigma`` if it differs between
-        alternatives, which the rules are told.
+        alternatives, which the rules are told, in their order or by name.
 
     Examples
     --------
@@ -183,10 +184,12 @@ def compare(
         if changes.keys() - {"sigma"}:
             raise InputError(f"{sorted(changes)[0]} is for simulated votes; of a scenario, votes take only sigma")
         lineup, named = _lineup(rules, baseline, votes.kind, votes.shape[-1])
-        sigma = Scenario(alternatives=votes.shape[-1], **changes).sigma
+        sigma = checked_parameters(changes, votes).get("sigma", 1.0)
         true = _truth(truth, votes)
         lots = Random.of(true, seed, 0).uniform(true.shape)
-        return Comparison(lineup, _measured(votes, true, lots, lineup, sigma, seed), named, len(votes))
+        voters = {len(names) for names in votes.voters} if votes._voters.each else {len(votes)}
+        moments = _measured(votes, true, lots, lineup, sigma, seed)
+        return Comparison(lineup, moments, named, voters.pop() if len(voters) == 1 else None)
     if truth is not None:
         raise InputError("a scenario has its own truth; give truth= with a profile")
     chosen = scenario(votes, **changes)

@@ -19,7 +19,6 @@ class Ledger:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         self._places: dict[str, int] = {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

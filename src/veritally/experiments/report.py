@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from veritally.experiments.claims import CLAIMS, FEW, LIMIT, MANY, paired, verdict
+from veritally.experiments.claims import CLAIMS, CLEAR, FEW, LIMIT, MANY, paired, verdict
 from veritally.experiments.document import (
     Block,
     Bullets,
@@ -26,7 +26,7 @@ from veritally.experiments.tables import Reproduction, Result, measure_tables, p
 from veritally.io.files import write_whole
 from veritally.registry import rule_info
 
-_FAR = 3.0  # standard errors beyond which a published cell is looked into
+FAR = 3.0  # standard errors beyond which a published cell is looked into
 
 _TITLES = {
     "high-variance": "High variance",
@@ -99,7 +99,7 @@ def document(reproduction: Reproduction, command: str, figures: bool) -> list[Bl
             "best alternative less that of the chosen one. Here are their tables, measured anew: 10 alternatives, "
             f"{setting['instances']:,} instances a column, all rules on the same ones, ties broken at random."
         ),
-        Paragraph(f"Made by `{command}` (seed {setting['seed']}, backend {setting['backend']}; {made_of})."),
+        Paragraph(f"Made by `{command}` (seed {setting['seed']}; {setting['device']}; {made_of})."),
         *_agreement(results),
     ]
     cells = {(one.table, one.voters, one.rule): one for one in results}
@@ -131,17 +131,17 @@ def _agreement(results: list[Result]) -> list[Block]:
     known = [one for one in results if one.z is not None]
     if not known:
         return []
-    near = [one for one in known if abs(one.z or 0) <= _FAR]
+    near = [one for one in known if abs(one.z or 0) <= FAR]
     blocks: list[Block] = [
         Heading("Agreement"),
         Paragraph(
-            f"{len(near)} of {len(known)} published cells ({len(near) / len(known):.1%}) lie within |z| ≤ {_FAR:g}; z "
+            f"{len(near)} of {len(known)} published cells ({len(near) / len(known):.1%}) lie within |z| ≤ {FAR:g}; z "
             "is the difference in standard errors, those of both figures and the rounding of the published one counted."
         ),
     ]
     far: dict[tuple[str, str], list[Result]] = {}
     for one in known:
-        if abs(one.z or 0) > _FAR:
+        if abs(one.z or 0) > FAR:
             far.setdefault((one.table, one.rule), []).append(one)
     items = []
     for (table, rule), cells in far.items():
@@ -210,7 +210,7 @@ def _claims(reproduction: Reproduction) -> list[Block]:
     for rule, words in ((MANY, "1,000"), (LIMIT, f"infinitely many (`{LIMIT}`)")):
         if differences := paired(reproduction, [(FEW, rule)]):
             ratios = [1 + one.difference / one.other_regret for one in differences if one.other_regret]
-            clear = sum(one.z > 2 for one in differences)
+            clear = sum(one.z > CLEAR for one in differences)
             items.append(
                 f"100 Monte Carlo samples do almost as well as {words}: their regret is {min(ratios):.3f} to "
                 f"{max(ratios):.3f} times that, higher by more than 2 standard errors in {clear} of {len(differences)} "

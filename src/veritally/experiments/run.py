@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from veritally.arrays import Array, array_library, namespace
+from veritally.arrays import Array, array_library, is_jax, namespace
 from veritally.ballots import Ballots, Kind
 from veritally.experiments.lineup import Lineup
 from veritally.experiments.measures import Moments, measure
-from veritally.noise.scenario import Draws, Scenario
-from veritally.noise.simulation import Backend, ballots_from, block_size, draw_in_jax, draws, stream
+from veritally.noise.scenario import Draws, Scenario, check_reports
+from veritally.noise.simulation import Backend, ballots_from, block_size, draw_in_jax, draws
 from veritally.rules.rule import scores_of
 
-_SEEDS = 1 << 24  # as many as a float32 can tell apart
+_RULES = 5  # the stream of rules that draw, beside those of the scenario
 _KEPT = 31 << 20  # bytes: glibc's allocator keeps free memory up to twice the largest block it has seen freed
 _CHUNK_CELLS = 1 << 19
 _MEMORY = 2 << 30  # bytes, where the device does not say what it has
@@ -42,22 +42,33 @@ def run(
         size = size or stop - start
         drawn = _compiled_draw(scenario, size)(seed, start)
         judged = _compiled_judge(lineup, measures, _telling(scenario), size)
-        measured = judged(drawn, _seed(scenario, seed, start, drawn.truth))
-        return Moments.of(np.asarray(measured)[..., : stop - start])
+        check_reports(scenario, drawn)
+        return Moments.of(np.asarray(judged(drawn, (seed, start)))[..., : stop - start])
     np.empty(_KEPT, dtype=np.int8)  # freed at once
     parts = [
-        Moments.of(judge(lineup, measures, scenario.sigma, drawn, int(_seed(scenario, seed, block, drawn.truth))))
+        Moments.of(judge(lineup, measures, scenario.sigma, drawn, (seed, block)))
         for block, drawn in enumerate(draws(scenario, seed, start, stop), start // block_size(scenario))
     ]
     return functools.reduce(Moments.__add__, parts)
 
 
 def judge(
-    lineup: Lineup, measures: tuple[str, ...], sigma: float | tuple[float, ...], drawn: Draws, seed: Array | int
+    lineup: Lineup,
+    measures: tuple[str, ...],
+    sigma: float | tuple[float, ...],
+    drawn: Draws,
+    key: tuple[Array | int, Array | int],
 ) -> Array:
-    """Measure the rules on drawn instances: ``(measure, rule, instance)``."""
+    """Measure the rules on drawn instances: ``(measure, rule, instance)``.
+
+    ``key`` is the seed and the block of the instances, in JAX the number of the first of them; rules that draw do so
+    by it.
+    """
+    seed, place = key
+    if is_jax(drawn.truth):
+        place = place + namespace(drawn.truth).arange(drawn.truth.shape[0])
     ballots = lineup.ballots(ballots_from(drawn.values, drawn.reported))
-    return judge_ballots(lineup, measures, ballots, drawn.truth, drawn.lots, sigma, seed)
+    return judge_ballots(lineup, measures, ballots, drawn.truth, drawn.lots, sigma, (seed, _RULES, place))
 
 
 def judge_ballots(
@@ -67,18 +78,12 @@ def judge_ballots(
     truth: Array,
     lots: Array,
     sigma: float | tuple[float, ...] = 1.0,
-    seed: Array | int = 0,
+    seed: Any = 0,
 ) -> Array:
     """Measure the rules on ballots of each kind they take."""
     scores = scores_of(lineup.make(sigma, seed), ballots)
     voters = next(iter(ballots.values())).counts.shape[-2]
     return measure(namespace(truth).stack(list(scores.values())), truth, lots, voters, measures)
-
-
-def _seed(scenario: Scenario, seed: int, place: int, like: Array) -> Array:
-    """Return the seed of the rules that draw, for the instances at a place."""
-    drawn = stream(like, scenario, seed, place, 5).integers(0, _SEEDS - 1, (1,))[0]
-    return namespace(like).astype(drawn, namespace(like).int32)
 
 
 @functools.cache
@@ -94,7 +99,7 @@ def _compiled_judge(lineup: Lineup, measures: tuple[str, ...], scenario: Scenari
     import jax
 
     drawn = jax.eval_shape(partial(draw_in_jax, scenario, 0, 0, size))
-    return jax.jit(partial(judge, lineup, measures, scenario.sigma)).lower(drawn, jax.numpy.int32(0)).compile()
+    return jax.jit(partial(judge, lineup, measures, scenario.sigma)).lower(drawn, (0, 0)).compile()
 
 
 def _telling(scenario: Scenario) -> Scenario:

@@ -9,10 +9,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from veritally.ballots import find
+from veritally.ballots import require_known
 from veritally.checks import whole
 from veritally.errors import InputError
-from veritally.experiments.chunks import Chunk, check_workers, plan, spread, versions
+from veritally.experiments.chunks import Chunk, check_workers, device, plan, spread, versions
 from veritally.experiments.ledger import Ledger
 from veritally.experiments.lineup import BEST_OF, Lineup, variants
 from veritally.experiments.measures import Moments
@@ -192,7 +192,7 @@ def measure_tables(
     columns = sorted({whole(m, "the number of voters", least=1) for m in columns})
     names = _wanted(tables, "tables", SCENARIOS)
     for name in names:
-        find(name, {known: i for i, known in enumerate(SCENARIOS)}, "table")
+        require_known(name, SCENARIOS, "table")
     chosen = [name for name in SCENARIOS if name in names]
     lineup = Lineup.of(rules, "values", _paper()["alternatives"])
     instances, seed = whole(instances, "instances", least=2), checked_seed(seed, backend)
@@ -226,6 +226,7 @@ def measure_tables(
         "instances": instances,
         "seed": seed,
         "backend": backend,
+        "device": device(backend),
         "versions": versions(backend),
     }
     return Reproduction(configuration, lineup.labels, totals)

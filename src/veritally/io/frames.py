@@ -108,6 +108,8 @@ def from_profile(profile: Profile) -> pl.DataFrame:
         raise InputError("a vote file holds ranks or values; differences alone cannot be written")
     if len(profile.batch) > 1:
         raise InputError("a vote file has one column for decisions; write the parts of unstack() one by one")
+    if profile.batch:
+        _require_different(profile.decision_names)
     weighed = bool(np.any(np.asarray(profile.multiplicity) != 1))
     if not (profile._voters.each or profile._alternatives.each):
         return _rows(profile, weighed)
@@ -123,11 +125,11 @@ def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
     counts = np.asarray(profile.counts)
     votes = np.asarray(profile.ballots.votes)
     seen = counts > 0
-    # A voter or alternative with nothing seen keeps a row with count 0, so as not to be forgotten.
-    listed = seen | ~seen.any(axis=-2, keepdims=True) | ~seen.any(axis=-1, keepdims=True)
-    for names in (profile.voters, profile.alternatives):
-        if len({str(name).strip() for name in names}) < len(names):
-            raise InputError("names that differ only in type or outer spaces would be one in a file; rename them")
+    # The first voter has a row for each alternative, so that these keep their order, and so has one who saw nothing.
+    listed = seen | ~seen.any(axis=-1, keepdims=True)
+    listed[..., 0, :] = True
+    _require_different(profile.voters)
+    _require_different(profile.alternatives)
     *d, i, j = np.nonzero(listed)
     vote = votes[listed]
     blank = ~seen[listed] | (np.isnan(vote) if profile.kind == "values" else vote == 0)
@@ -137,12 +139,21 @@ def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
         "voter": _text(profile.voters)[i],
         "alternative": _text(profile.alternatives)[j],
         "value" if profile.kind == "values" else "rank": vote,
-        "count": counts[listed] if (counts % 1).any() else counts[listed].astype(np.int64),
+        "count": counts[listed].astype(np.int64) if _are_whole(counts) else counts[listed],
     }
     if weighed:
         columns["multiplicity"] = np.broadcast_to(np.asarray(profile.multiplicity)[..., None], counts.shape)[listed]
     text: dict[str, Any] = {name: pl.String for name in ("decision", "voter", "alternative") if name in columns}
     return pl.DataFrame(columns, schema_overrides=text, nan_to_null=True)
+
+
+def _require_different(names: tuple[Any, ...]) -> None:
+    if len({str(name).strip() for name in names}) < len(names):
+        raise InputError("names that differ only in type or outer spaces would be one in a file; rename them")
+
+
+def _are_whole(counts: Array) -> bool:
+    return bool((counts % 1 == 0).all() and (counts < 2**53).all())
 
 
 def _text(names: tuple[Any, ...]) -> Array:
@@ -212,15 +223,13 @@ def _labels(column: pl.Series, decision: Array | None, place: Place) -> tuple[li
     names, codes = coded(column, place)
     if decision is None:
         return names, codes
-    pairs, first, pair = np.unique(decision * len(names) + codes, return_index=True, return_inverse=True)
+    pairs, pair = np.unique(decision * len(names) + codes, return_inverse=True)  # by decision, then by appearance
     owner = pairs // len(names)
-    order = np.lexsort((first, owner))  # by decision, then by appearance
-    starts = np.searchsorted(owner[order], np.arange(owner[-1] + 1))
-    position = np.empty_like(pairs)
-    position[order] = np.arange(len(pairs)) - starts[owner[order]]
+    starts = np.searchsorted(owner, np.arange(owner[-1] + 1))
+    position = np.arange(len(pairs)) - starts[owner]
     each: list[list[str]] = [[] for _ in starts]
-    for p in order:
-        each[owner[p]].append(names[pairs[p] % len(names)])
+    for own, code in zip(owner.tolist(), (pairs % len(names)).tolist(), strict=True):
+        each[own].append(names[code])
     return each, position[pair]
 
 

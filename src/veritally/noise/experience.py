@@ -11,7 +11,7 @@ from veritally.arrays import Array, Random, Shape, namespace
 from veritally.checks import real, whole
 from veritally.errors import InputError
 
-_MOST = 2**31 - 1
+_MOST = 2**31 - 2  # which JAX can still draw
 
 
 class Experience(Protocol):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from veritally.arrays import Array, Random, Shape, namespace
-from veritally.ballots import KINDS, Kind, find
+from veritally.ballots import KINDS, Kind, require_known
 from veritally.checks import real, whole
 from veritally.errors import InputError
 from veritally.noise.errors import CountError, Percentage, Replacement
@@ -177,9 +177,10 @@ class Scenario:
         values = self.noise.means(stream(2), truth[..., None, :], xp.where(seen, counts, 1), sigma)
         reported = counts
         if self.count_error is not None:
-            told = self.count_error(stream(3), xp.asarray(counts, copy=True), self.experience)
-            _check_reports(told, counts)
-            reported = xp.where(seen, told, 0)
+            reported = self.count_error(stream(3), xp.asarray(counts, copy=True), self.experience)
+            if getattr(reported, "shape", None) != counts.shape:
+                raise InputError("the count error must return an array of the shape of the counts")
+            reported = xp.where(seen, reported, 0)
         lots = stream(4).uniform(truth.shape)
         return Draws(truth, counts, reported, xp.where(seen, values, xp.nan), lots)
 
@@ -192,11 +193,12 @@ def _sigma(number: Any) -> float:
     return real(number, "sigma", least=1e-100, most=1e100)
 
 
-def _check_reports(told: Any, counts: Array) -> None:
-    """Require reports of counts for every cell; what JAX traces can only be checked for its shape."""
-    if getattr(told, "shape", None) != counts.shape:
-        raise InputError("the count error must return an array of the shape of the counts")
-    if isinstance(told, np.ndarray) and not (np.isfinite(told) & (told > 0))[counts > 0].all():
+def check_reports(scenario: Scenario, drawn: Draws) -> None:
+    """Refuse what a user's own count error may not report."""
+    if scenario.count_error is None or type(scenario.count_error) in PARTS["count_error"].values():
+        return
+    reported = np.asarray(drawn.reported)[np.asarray(drawn.counts) > 0]
+    if not (np.isfinite(reported) & (reported > 0)).all():
         raise InputError("the count error must report a finite number above 0 for whatever was seen")
 
 
@@ -204,7 +206,7 @@ def _part(what: str, given: Any) -> Any:
     """Make a part of a scenario from what a user gave."""
     if isinstance(given, str):
         name, *rest = given.split(":")
-        find(name, {known: i for i, known in enumerate(PARTS[what])}, what)
+        require_known(name, PARTS[what], what)
         make = PARTS[what][name]
         try:
             return make(*map(_number, rest))
@@ -263,5 +265,5 @@ def scenario(name: str | Scenario, **changes: Any) -> Scenario:
         return name.replace(**changes)
     if not isinstance(name, str):
         raise InputError(f"a scenario is a Scenario or one of {', '.join(SCENARIOS)}, not {name!r}")
-    find(name, {known: i for i, known in enumerate(SCENARIOS)}, "scenario")
+    require_known(name, SCENARIOS, "scenario")
     return SCENARIOS[name].replace(**changes)

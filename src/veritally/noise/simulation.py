@@ -11,7 +11,7 @@ import numpy as np
 from veritally.arrays import Array, Random, array_library
 from veritally.ballots import Ballots, Values
 from veritally.checks import whole
-from veritally.noise.scenario import Draws, Scenario, scenario
+from veritally.noise.scenario import Draws, Scenario, check_reports, scenario
 from veritally.profile import Profile
 
 Backend: TypeAlias = Literal["numpy", "jax"]
@@ -91,11 +91,14 @@ def draws(given: Scenario, seed: int, start: int, stop: int, backend: Backend = 
     if backend == "jax":
         import jax
 
-        yield jax.jit(partial(draw_in_jax, given, size=stop - start))(seed, start)
+        drawn = jax.jit(partial(draw_in_jax, given, size=stop - start))(seed, start)
+        check_reports(given, drawn)
+        yield drawn
         return
     size = block_size(given)
     for block in range(start // size, -(-stop // size)):
         drawn = given.draw(partial(stream, np.zeros(0), given, seed, block), (size,))
+        check_reports(given, drawn)
         first = block * size
         yield Draws(*(x[max(start - first, 0) : stop - first] for x in drawn))
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from veritally.arrays import Array, Random, by_alternative, by_cost, for_loop, namespace, ndtr, while_loop
+from veritally.arrays import Array, by_alternative, by_cost, for_loop, namespace, ndtr, normals, while_loop
 from veritally.ballots import Ballots
 from veritally.rules.rule import Encoding, Sigma
 
@@ -115,7 +115,9 @@ class TopGradient:
             step = 0.2 * xp.maximum(rivals / 8, xp.asarray(1, dtype=ratio.dtype)) ** -0.4
             first, nodes = _extent(ratio, scale, step)
             probability, losses = by_cost(_quadrature, nodes, ratio, scale, step, first, nodes)
-            loss = losses / (probability * deviation)
+            own = xp.sum(xp.where(favourite, deviation, 0), axis=0)
+            alone = math.sqrt(2 / math.pi) / xp.sqrt(own**2 + deviation**2)  # against one rival, without any error
+            loss = xp.where(rivals == 1, xp.where(ratio > 0, alone, 0), losses / (probability * deviation))
             return xp.where(favourite, xp.sum(loss, axis=0), -loss)
 
         return Encoding(_shared_among_favourites(ballots.votes, kernel, deviations))
@@ -130,7 +132,8 @@ class TopMonteCarlo:
         w_ij = Σ_x (x/s_ij²) s(x) / Σ_x s(x),    w_ik = −Σ_x φ_ik(x) Π_{l≠j,k} Φ_il(x) / Σ_x s(x)
 
     ``top-gradient`` computes the same without chance and at lower cost. The direction does not depend on a σ that is
-    equal for all alternatives. The draws take memory for ``samples`` numbers per voter.
+    equal for all alternatives. The draws take memory for ``samples`` numbers per voter. ``seed`` may be a key of
+    several numbers, the last of them an array with one for each decision of a batch.
 
     References
     ----------
@@ -146,13 +149,14 @@ class TopMonteCarlo:
 
     sigma: Sigma = 1.0
     samples: int = 100
-    seed: Array | int = 0
+    seed: tuple[Array | int, ...] | int = 0
 
     def __call__(self, ballots: Ballots) -> Encoding:
         """Encode each voter."""
         xp = namespace(ballots.votes)
         deviations = xp.sqrt(ballots.variances(self.sigma))
-        draws = Random.of(deviations, self.seed).normal((*deviations.shape[:-1], self.samples))
+        key = self.seed if isinstance(self.seed, tuple) else (self.seed,)
+        draws = normals(key, (*deviations.shape[:-1], self.samples), like=deviations)
 
         def kernel(deviation: Array, draw: Array, favourite: Array) -> Array:
             probability, losses, mean = _integrate(_ratios(deviation, favourite), lambda g: (draw[g], 0), self.samples)
