@@ -108,10 +108,10 @@ def test_stochastic_rules_draw_anew_in_each_block():
 
 
 def test_in_jax_rules_that_draw_do_so_for_each_instance():
-    scenario = vt.scenario("high-variance", voters=4)
-    lineup = Lineup.of(["top-monte-carlo:samples=1"], "values", 10)
-    whole = run(scenario, lineup, ("regret",), 0, 0, 60, "jax")
-    parts = [run(scenario, lineup, ("regret",), 0, start, start + 20, "jax") for start in (0, 20, 40)]
+    scenario = vt.scenario("high-variance", voters=2, alternatives=3)
+    lineup = Lineup.of(["top-monte-carlo:samples=1"], "values", 3)
+    whole = run(scenario, lineup, ("regret",), 0, 0, 60, "jax", 60)
+    parts = [run(scenario, lineup, ("regret",), 0, start, start + 20, "jax", 60) for start in (0, 20, 40)]
     np.testing.assert_allclose(whole.totals, sum(part.totals for part in parts), rtol=1e-5)
 
 

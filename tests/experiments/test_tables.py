@@ -169,7 +169,7 @@ def test_keys_cover_the_precision(x64):
 
 def command(folder, *more):
     what = ["--tables", "high-variance,low-variance", "--voters", "3,10", "--rules", "borda,top-monte-carlo"]
-    return [sys.executable, "-m", "veritally", "reproduce", *what, "--instances", "10000", "--out", str(folder), *more]
+    return [sys.executable, "-m", "veritally", "reproduce", *what, "--instances", "6000", "--out", str(folder), *more]
 
 
 def test_a_killed_run_goes_on_and_gives_the_same_numbers(tmp_path):

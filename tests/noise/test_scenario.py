@@ -67,8 +67,8 @@ def test_prior():
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_experience(backend):
-    def counts(experience, **sizes):
-        scenario = vt.Scenario(experience=experience, **({"voters": 20, "alternatives": 5} | sizes))
+    def counts(experience):
+        scenario = vt.Scenario(voters=20, alternatives=5, experience=experience)
         return np.asarray(vt.simulate(scenario, instances=300, seed=3, backend=backend).counts)
 
     uniform = counts("uniform:1:4")
@@ -78,13 +78,17 @@ def test_experience(backend):
     assert stratified.max() == 9
     highest = stratified.max(axis=-1).ravel()
     assert highest.mean() < counts("uniform:2:9").max(axis=-1).mean() - 1  # some voters have seen little of anything
-    assert (counts(4) == 4).all()
     specialists = counts("specialists:2:40:1")
     assert ((specialists == 40).sum(axis=-1) == 2).all()
     assert ((specialists == 1).sum(axis=-1) == 3).all()
     assert stats.chisquare((specialists == 40).sum(axis=(0, 1))).pvalue > RARE
+
+
+def test_given_experience():
+    assert (vt.simulate(vt.Scenario(experience=4), instances=3).counts == 4).all()
     matrix = [[1, 0], [5, 2.5]]
-    assert (counts(matrix, voters=2, alternatives=2) == matrix).all()
+    trials = vt.simulate(vt.Scenario(voters=2, alternatives=2, experience=matrix), instances=3)
+    assert trials.counts.tolist() == [matrix] * 3
 
 
 def test_what_is_not_seen_is_not_voted_on():
