@@ -47,16 +47,10 @@ def reproduce(
     from veritally.cli.tables import print_reproduction
     from veritally.experiments.report import reproduce as reproduce_
 
-    said = {
-        "tables": tables,
-        "voters": voters,
-        "rules": rules,
-        "instances": instances,
-        "seed": seed,
-        "backend": backend,
-    }
+    given = [("tables", tables), ("voters", voters), ("rules", rules), ("instances", instances), ("seed", seed)]
     usual = {"instances": 2000, "seed": 0, "backend": "numpy"}
-    words = [f"--{key} {shlex.quote(str(value))}" for key, value in said.items() if value != usual.get(key)]
+    unusual = [(key, value) for key, value in [*given, ("backend", backend)] if value != usual.get(key)]
+    said = [f"--{key} {shlex.quote(str(value))}" for key, value in unusual]
     shares: list[float] = []
 
     def report(done: int, work: int) -> None:
@@ -69,7 +63,7 @@ def reproduce(
         with bar("Reproducing") as progress:
             reproduction = reproduce_(
                 out,
-                command=" ".join(["veritally reproduce", *words]),
+                command=" ".join(["veritally reproduce", *said]),
                 tables=listed(tables),
                 voters=None if voters is None else [_whole(number) for number in numbers_in(voters, "--voters")],
                 rules=listed(rules),

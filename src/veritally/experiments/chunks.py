@@ -124,7 +124,8 @@ def spread(chunks: Sequence[Chunk], workers: int = 1) -> Iterator[tuple[Chunk, M
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 yield running.pop(future), future.result()
     except BrokenProcessPool as error:
-        raise InputError("a worker process was ended from outside; use fewer workers if memory is short") from error
+        causes = "use fewer if memory is short, and in a script guard the main part by if __name__ == '__main__'"
+        raise InputError(f"a worker process ended; {causes}") from error
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - others:
