@@ -92,6 +92,29 @@ def ballots_of(kind: Kind, votes: Array, counts: Array, multiplicity: Array) -> 
     return _TYPES[kind](frozen(votes), frozen(counts), frozen(multiplicity), frozen(mask))
 
 
+def coarsened(ballots: Ballots, kind: Kind) -> Ballots:
+    """Keep only what votes of ``kind``, no finer than these, say; compiles under ``jax.jit``."""
+    votes, counts, *rest = ballots
+    if kind == ballots.kind:
+        return ballots
+    if kind == "differences":
+        votes = votes[..., 1] - votes[..., 0]
+    elif kind == "rankings":
+        preference = namespace(votes).stack([-votes, votes], axis=-1) if ballots.kind == "differences" else votes
+        votes = rankings_from(preference, counts)
+    else:
+        votes = top_from(coarsened(ballots, "rankings").votes)
+    return _TYPES[kind](votes, counts, *rest)
+
+
+def by_kind(ballots: Ballots, kinds: Iterable[Kind]) -> dict[Kind, Ballots]:
+    """Coarsen to each of the kinds, ranking no more than once."""
+    made: dict[Kind, Ballots] = {}
+    for kind in sorted(kinds, key=KINDS.index):
+        made[kind] = coarsened(made.get("rankings", ballots) if kind == "top" else ballots, kind)
+    return made
+
+
 def frozen(x: Array) -> Array:
     """Return a read-only array that nobody else holds for writing; JAX arrays are so already."""
     if is_jax(x):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from veritally.arrays import Array
+from veritally.ballots import by_kind
 from veritally.checks import whole
 from veritally.errors import InputError, InputWarning
 from veritally.outcome import Outcome, TieBreak
@@ -94,8 +95,7 @@ def evaluate(profile: Profile, rules: Iterable[str], **parameters: Any) -> dict[
         info = rule_for(profile, name)
         own = {key: value for key, value in parameters.items() if key in info.parameters}
         made[info.name] = info.make(**checked_parameters(own, profile))
-    kinds = {rule.votes for rule in made.values()}
-    return scores_of(made, {kind: profile.coarsened(kind).ballots for kind in kinds})
+    return scores_of(made, by_kind(profile.ballots, {rule.votes for rule in made.values()}))
 
 
 def _require_evidence(scores: Array, profile: Profile, choose: int) -> None:

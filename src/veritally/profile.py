@@ -16,6 +16,7 @@ from veritally.ballots import (
     check_counts,
     check_multiplicity,
     check_unseen,
+    coarsened,
     favourites_from,
     find,
     frozen,
@@ -26,7 +27,6 @@ from veritally.ballots import (
     reject,
     shared,
     start_at_zero,
-    top_from,
 )
 from veritally.errors import InputError, InputWarning
 from veritally.labels import Labels
@@ -151,7 +151,7 @@ class Profile:
     def trusted(cls, ballots: Ballots) -> Self:
         """Wrap arrays that are known to be right, without names."""
         new = object.__new__(cls)
-        new._set("ballots", type(ballots)(*map(frozen, ballots)))
+        new._set("ballots", _frozen(ballots))
         new._set("decisions", None)
         new._set("_alternatives", Labels(ballots.counts.shape[-1]))
         new._set("_voters", Labels(ballots.counts.shape[-2]))
@@ -291,35 +291,23 @@ class Profile:
 
     def as_differences(self) -> Self:
         """Two alternatives: keep only x_i2 − x_i1, for voters who gave both values."""
-        if self.kind == "differences":
-            return self
-        if self.kind != "values" or self.shape[-1] != 2:
+        if self.kind not in ("values", "differences") or self.shape[-1] != 2:
             raise InputError(f"differences need values for two alternatives, not {self.kind} for {self.shape[-1]}")
-        values = self.ballots.votes
-        return self._as("differences", values[..., 1] - values[..., 0])
+        return self.coarsened("differences")
 
     def as_rankings(self) -> Self:
         """Keep only who was put above whom."""
-        votes, xp = self.ballots.votes, namespace(self.ballots.votes)
-        if self.kind == "rankings":
-            return self
         if self.kind == "top":
             raise InputError("a favourite is less than a ranking; give ranks= or order=")
-        if self.kind == "differences":
-            votes = xp.stack([-votes, votes], axis=-1)
-        return self._as("rankings", rankings_from(votes, self.ballots.counts))
+        return self.coarsened("rankings")
 
     def as_top(self) -> Self:
         """Keep only each voter's favourite, or favourites where they tie."""
-        return self if self.kind == "top" else self._as("top", top_from(self.as_rankings().ballots.votes))
+        return self.coarsened("top")
 
     def coarsened(self, kind: Kind) -> Self:
-        """Keep only what votes of ``kind`` say."""
-        steps = {"differences": self.as_differences, "rankings": self.as_rankings, "top": self.as_top}
-        return self if self.kind == kind else steps[kind]()
-
-    def _as(self, kind: Kind, votes: Array) -> Self:
-        return self._with(ballots=ballots_of(kind, votes, self.counts, self.multiplicity))
+        """Keep only what votes of ``kind``, no finer than these, say."""
+        return self if self.kind == kind else self._with(ballots=_frozen(coarsened(self.ballots, kind)))
 
     @property
     def values(self) -> Array:
@@ -402,3 +390,7 @@ class Profile:
             _voters=Labels(m, voters if self._voters.names else None),
             _alternatives=Labels(n, alternatives if self._alternatives.names else None),
         )
+
+
+def _frozen(ballots: Ballots) -> Ballots:
+    return type(ballots)(*map(frozen, ballots))

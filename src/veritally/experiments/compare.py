@@ -1,6 +1,6 @@
 """Comparing rules on the same votes with a known truth."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from veritally.arrays import Array, Random
-from veritally.ballots import KINDS, Kind, numbers
+from veritally.ballots import Kind, numbers
 from veritally.checks import whole
 from veritally.engine import checked_parameters
 from veritally.errors import InputError
 from veritally.experiments.chunks import check_workers, merged, plan
 from veritally.experiments.lineup import Entry, Lineup
 from veritally.experiments.measures import MEASURES, Moments
-from veritally.experiments.run import judge_ballots
+from veritally.experiments.run import judge
+from veritally.io.truth import read_truth
+from veritally.io.votes import read
 from veritally.noise.scenario import Scenario, scenario
 from veritally.noise.simulation import Backend, Trials, checked_seed
 from veritally.profile import Profile
@@ -167,31 +169,10 @@ def compare(
     (('pairwise-normalized', 'borda'), ('pairwise-normalized',))
     """
     seed = checked_seed(seed, backend)
-    if isinstance(votes, Trials):
-        if truth is not None or changes:
-            raise InputError("trials have their own truth and scenario; give nothing but rules and a baseline")
-        lineup, named = _lineup(rules, baseline, votes.profile.kind, votes.scenario.alternatives)
-        sigma = votes.scenario.sigma
-        moments = _measured(votes.profile, np.asarray(votes.truth), np.asarray(votes.lots), lineup, sigma, seed)
-        return Comparison(lineup, moments, named, votes.scenario.voters)
-    if truth is not None and not isinstance(votes, Profile | Scenario):
-        from veritally.io.votes import read
-
-        votes = read(votes)
-    if isinstance(votes, Profile):
-        if truth is None:
-            raise InputError("votes can only be compared with their truth; give truth=")
-        if changes.keys() - {"sigma"}:
-            raise InputError(f"{sorted(changes)[0]} is for simulated votes; of a scenario, votes take only sigma")
-        lineup, named = _lineup(rules, baseline, votes.kind, votes.shape[-1])
-        sigma = checked_parameters(changes, votes).get("sigma", 1.0)
-        true = _truth(truth, votes)
-        lots = Random.of(true, seed, 0).uniform(true.shape)
-        voters = {len(names) for names in votes.voters} if votes._voters.each else {len(votes)}
-        moments = _measured(votes, true, lots, lineup, sigma, seed)
-        return Comparison(lineup, moments, named, voters.pop() if len(voters) == 1 else None)
-    if truth is not None:
-        raise InputError("a scenario has its own truth; give truth= with a profile")
+    if truth is not None or isinstance(votes, Profile | Trials):
+        profile, true, lots, sigma = _on_hand(votes, truth, changes, seed)
+        lineup, named = _lineup(rules, baseline, profile.kind, profile.shape[-1])
+        return Comparison(lineup, _measured(lineup, profile, true, lots, sigma, seed), named, _voters(profile))
     chosen = scenario(votes, **changes)
     lineup, named = _lineup(rules, baseline, chosen.votes, chosen.alternatives)
     chunks = plan(chosen, lineup, MEASURES, whole(instances, "instances", least=1), seed, backend)
@@ -211,11 +192,27 @@ def _lineup(rules: Iterable[str] | None, baseline: str | None, kind: Kind, n: in
     return Lineup.of([*lineup.labels, named], kind, n), named
 
 
+def _on_hand(votes: Any, truth: Any, changes: Mapping[str, Any], seed: int) -> tuple[Profile, Array, Array, Any]:
+    """Return votes that need not be simulated, with their truth, the lots that break ties, and sigma."""
+    if isinstance(votes, Scenario):
+        raise InputError("a scenario has its own truth; give truth= with votes")
+    if isinstance(votes, Trials):
+        if truth is not None or changes:
+            raise InputError("trials have their own truth and scenario; give nothing but rules and a baseline")
+        return votes.profile, np.asarray(votes.truth), np.asarray(votes.lots), votes.scenario.sigma
+    if truth is None:
+        raise InputError("votes can only be compared with their truth; give truth=")
+    if changes.keys() - {"sigma"}:
+        raise InputError(f"{sorted(changes)[0]} is for simulated votes; of a scenario, votes take only sigma")
+    profile = votes if isinstance(votes, Profile) else read(votes)
+    true = _truth(truth, profile)
+    sigma = checked_parameters(changes, profile).get("sigma", 1.0)
+    return profile, true, Random.of(true, seed, 0).uniform(true.shape), sigma
+
+
 def _truth(given: Any, profile: Profile) -> Array:
     """Return the truth of a profile, from an array, a file or a frame."""
     if isinstance(given, str | PathLike) or hasattr(given, "columns"):
-        from veritally.io.truth import read_truth
-
         return read_truth(given, profile)
     truth = np.asarray(numbers(given, "the truth"))
     shape = (*profile.batch, profile.shape[-1])
@@ -228,16 +225,15 @@ def _truth(given: Any, profile: Profile) -> Array:
 
 
 def _measured(
-    profile: Profile, truth: Array, lots: Array, lineup: Lineup, sigma: float | tuple[float, ...], seed: int
+    lineup: Lineup, profile: Profile, truth: Array, lots: Array, sigma: float | tuple[float, ...], seed: int
 ) -> Moments:
-    """Measure the rules on given votes."""
+    """Measure the rules on given votes, with all batch axes folded into one."""
     depth = len(profile.batch)
-    ballots = {kind: profile.coarsened(kind).ballots for kind in sorted(lineup.kinds, key=KINDS.index)}
-    flat = {kind: type(b)(*(_flat(np.asarray(x), depth) for x in b)) for kind, b in ballots.items()}
-    measured = judge_ballots(lineup, MEASURES, flat, _flat(truth, depth), _flat(lots, depth), sigma, seed)
-    return Moments.of(measured)
+    *arrays, truth, lots = (x.reshape(-1, *x.shape[depth:]) for x in map(np.asarray, (*profile.ballots, truth, lots)))
+    return Moments.of(judge(lineup, MEASURES, sigma, type(profile.ballots)(*arrays), truth, lots, seed))
 
 
-def _flat(x: Array, depth: int) -> Array:
-    """Fold the batch axes into one."""
-    return x.reshape(-1, *x.shape[depth:])
+def _voters(profile: Profile) -> int | None:
+    """Return how many voters each decision has; None where they differ."""
+    sizes = set(map(len, profile.voters)) if profile._voters.each else {len(profile)}
+    return sizes.pop() if len(sizes) == 1 else None

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from veritally.ballots import Ballots, Differences, Kind, Rankings, TopChoices, rankings_from, top_from
+from veritally.ballots import Kind
 from veritally.checks import whole
 from veritally.errors import InputError
 from veritally.registry import RuleInfo, rule_info, rules
@@ -120,16 +120,3 @@ class Lineup:
     def make(self, sigma: float | tuple[float, ...], seed: Any) -> dict[str, Rule]:
         """Make the rules."""
         return {entry.label: entry.make(sigma, seed) for entry in self.entries}
-
-    def ballots(self, values: Ballots) -> dict[Kind, Ballots]:
-        """Coarsen values to every kind of votes that the rules take."""
-        votes, counts, *rest = values
-        made: dict[Kind, Ballots] = {"values": values}
-        if self.kinds & {"rankings", "top"}:
-            ranks = rankings_from(votes, counts)
-            made["rankings"] = Rankings(ranks, counts, *rest)
-            if "top" in self.kinds:
-                made["top"] = TopChoices(top_from(ranks), counts, *rest)
-        if "differences" in self.kinds:
-            made["differences"] = Differences(votes[..., 1] - votes[..., 0], counts, *rest)
-        return made

@@ -1,7 +1,7 @@
 """The inner loop: draw instances, let the rules score them, measure what they choose."""
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from veritally.arrays import Array, array_library, is_jax, namespace
-from veritally.ballots import Ballots, Kind
+from veritally.ballots import Ballots, by_kind
 from veritally.experiments.lineup import Lineup
 from veritally.experiments.measures import Moments, measure
 from veritally.noise.scenario import Draws, Scenario, check_reports
@@ -46,20 +46,20 @@ def run(
         return Moments.of(np.asarray(judged(drawn, (seed, start)))[..., : stop - start])
     np.empty(_KEPT, dtype=np.int8)  # freed at once
     parts = [
-        Moments.of(judge(lineup, measures, scenario.sigma, drawn, (seed, block)))
+        Moments.of(judge_drawn(lineup, measures, scenario.sigma, drawn, (seed, block)))
         for block, drawn in enumerate(draws(scenario, seed, start, stop), start // block_size(scenario))
     ]
     return functools.reduce(Moments.__add__, parts)
 
 
-def judge(
+def judge_drawn(
     lineup: Lineup,
     measures: tuple[str, ...],
     sigma: float | tuple[float, ...],
     drawn: Draws,
     key: tuple[Array | int, Array | int],
 ) -> Array:
-    """Measure the rules on drawn instances: ``(measure, rule, instance)``.
+    """Measure the rules on drawn instances.
 
     ``key`` is the seed and the block of the instances, in JAX the number of the first of them; rules that draw do so
     by it.
@@ -67,22 +67,22 @@ def judge(
     seed, place = key
     if is_jax(drawn.truth):
         place = place + namespace(drawn.truth).arange(drawn.truth.shape[0])
-    ballots = lineup.ballots(ballots_from(drawn.values, drawn.reported))
-    return judge_ballots(lineup, measures, ballots, drawn.truth, drawn.lots, sigma, (seed, _RULES, place))
+    values = ballots_from(drawn.values, drawn.reported)
+    return judge(lineup, measures, sigma, values, drawn.truth, drawn.lots, (seed, _RULES, place))
 
 
-def judge_ballots(
+def judge(
     lineup: Lineup,
     measures: tuple[str, ...],
-    ballots: Mapping[Kind, Ballots],
+    sigma: float | tuple[float, ...],
+    ballots: Ballots,
     truth: Array,
     lots: Array,
-    sigma: float | tuple[float, ...] = 1.0,
-    seed: Any = 0,
+    seed: Any,
 ) -> Array:
-    """Measure the rules on ballots of each kind they take."""
-    scores = scores_of(lineup.make(sigma, seed), ballots)
-    voters = next(iter(ballots.values())).counts.shape[-2]
+    """Measure the rules on votes with a known truth: ``(measure, rule, instance)``."""
+    scores = scores_of(lineup.make(sigma, seed), by_kind(ballots, lineup.kinds))
+    voters = ballots.counts.shape[-2]
     return measure(namespace(truth).stack(list(scores.values())), truth, lots, voters, measures)
 
 
@@ -99,7 +99,7 @@ def _compiled_judge(lineup: Lineup, measures: tuple[str, ...], scenario: Scenari
     import jax
 
     drawn = jax.eval_shape(partial(draw_in_jax, scenario, 0, 0, size))
-    return jax.jit(partial(judge, lineup, measures, scenario.sigma)).lower(drawn, (0, 0)).compile()
+    return jax.jit(partial(judge_drawn, lineup, measures, scenario.sigma)).lower(drawn, (0, 0)).compile()
 
 
 def _telling(scenario: Scenario) -> Scenario:
