@@ -97,6 +97,10 @@ class Random(ABC):
         return _NumpyRandom(np.random.default_rng(key), like.dtype)
 
     @abstractmethod
+    def repeat(self, values: Any, shape: Shape) -> Array:
+        """Fill a shape with given numbers, without any chance."""
+
+    @abstractmethod
     def at(self, turn: Array | int) -> "Random":
         """Return the source for one turn of a loop."""
 
@@ -144,6 +148,9 @@ class _NumpyRandom(Random):
         """Draw with the last axis leading in memory."""
         return np.moveaxis(draw((*shape[-1:], *shape[:-1])).astype(self.dtype, copy=False), 0, -1)
 
+    def repeat(self, values: Any, shape: Shape) -> Array:
+        return np.broadcast_to(np.asarray(values, dtype=self.dtype), shape)
+
     def at(self, turn: Array | int) -> Random:
         return self  # which is further along in each turn
 
@@ -170,50 +177,38 @@ class _NumpyRandom(Random):
 
 class _JaxRandom(Random):
     def __init__(self, key: Array, dtype: Any) -> None:
-        self.key, self.dtype, self.calls = key, dtype, 0
+        import jax
+
+        self.jax, self.key, self.dtype, self.calls = jax, key, dtype, 0
 
     def _fresh(self) -> Array:
-        import jax
-
         self.calls += 1
-        return jax.random.fold_in(self.key, self.calls)
+        return self.jax.random.fold_in(self.key, self.calls)
+
+    def repeat(self, values: Any, shape: Shape) -> Array:
+        return self.jax.numpy.broadcast_to(self.jax.numpy.asarray(values, dtype=self.dtype), shape)
 
     def at(self, turn: Array | int) -> Random:
-        import jax
-
-        return _JaxRandom(jax.random.fold_in(self.key, turn), self.dtype)
+        return _JaxRandom(self.jax.random.fold_in(self.key, turn), self.dtype)
 
     def normal(self, shape: Shape) -> Array:
-        import jax
-
-        return jax.random.normal(self._fresh(), shape, self.dtype)
+        return self.jax.random.normal(self._fresh(), shape, self.dtype)
 
     def uniform(self, shape: Shape) -> Array:
-        import jax
-
-        return jax.random.uniform(self._fresh(), shape, self.dtype)
+        return self.jax.random.uniform(self._fresh(), shape, self.dtype)
 
     def integers(self, low: Array | int, high: Array | int, shape: Shape) -> Array:
-        import jax
-        import jax.numpy as jnp
-
-        ends = (jnp.asarray(end).astype(jnp.int32) for end in (low, high + 1))
-        return jax.random.randint(self._fresh(), shape, *ends).astype(self.dtype)
+        ends = (self.jax.numpy.asarray(end).astype(self.jax.numpy.int32) for end in (low, high + 1))
+        return self.jax.random.randint(self._fresh(), shape, *ends).astype(self.dtype)
 
     def gamma(self, shapes: Array) -> Array:
-        import jax
-
-        return jax.random.gamma(self._fresh(), shapes, dtype=self.dtype)
+        return self.jax.random.gamma(self._fresh(), shapes, dtype=self.dtype)
 
     def student(self, freedom: float, shape: Shape) -> Array:
-        import jax
-
-        return jax.random.t(self._fresh(), freedom, shape, self.dtype)
+        return self.jax.random.t(self._fresh(), freedom, shape, self.dtype)
 
     def binomial(self, trials: Array, probability: Array) -> Array:
-        import jax
-
-        return jax.random.binomial(self._fresh(), trials, probability, dtype=self.dtype)
+        return self.jax.random.binomial(self._fresh(), trials, probability, dtype=self.dtype)
 
 
 def while_loop(condition: Callable[[State], Array], body: Callable[[State], State], state: State) -> State:

@@ -19,6 +19,14 @@ def whole(number: Any, what: str, least: int = 0, most: float = math.inf) -> int
     return result
 
 
+def positive(number: Any, what: str) -> float:
+    """Require a finite number above 0 that can be squared."""
+    try:
+        return real(number, what, least=1e-100, most=1e100)
+    except InputError:
+        raise InputError(f"{what} must be a finite number above 0, not {number!r}") from None
+
+
 def real(number: Any, what: str, least: float = -math.inf, most: float = math.inf) -> float:
     """Require a finite number from ``least`` to ``most``."""
     try:

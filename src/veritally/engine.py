@@ -9,7 +9,7 @@ import numpy as np
 
 from veritally.arrays import Array
 from veritally.ballots import by_kind
-from veritally.checks import whole
+from veritally.checks import positive, whole
 from veritally.errors import InputError, InputWarning
 from veritally.outcome import Outcome, TieBreak
 from veritally.profile import Profile
@@ -132,9 +132,8 @@ def _sigma(sigma: Any, profile: Profile) -> float | tuple[float, ...]:
     if isinstance(sigma, Mapping):
         sigma = _by_name(sigma, profile)
     numbers = _numbers([sigma] if single else sigma, 1 if single else profile.shape[-1], "sigma")
-    if not all(1e-100 < number < 1e100 for number in numbers):
-        raise InputError(f"sigma must be a finite number above 0, not {sigma!r}")
-    return numbers[0] if single else numbers
+    checked = tuple(positive(number, "sigma") for number in numbers)
+    return checked[0] if single else checked
 
 
 def _by_name(sigma: Mapping[Hashable, Any], profile: Profile) -> list[Any]:

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -14,37 +14,28 @@ from veritally.errors import InputError
 _MOST = 2**31 - 2  # which JAX can still draw
 
 
-class Experience(Protocol):
+class Experience(ABC):
     """A distribution of counts."""
 
     @property
+    @abstractmethod
     def possible(self) -> Sequence[float]:
         """Counts that may occur, the largest of them included; all, where they need not be whole numbers."""
-        ...
-
-    def draw(self, random: Random, shape: Shape) -> Array:
-        """Draw counts of shape ``(..., voter, alternative)``."""
-        ...
-
-    def fresh(self, random: Random, shape: Shape) -> Array:
-        """Draw counts that might have been, to replace others with."""
-        ...
-
-
-class _Drawn(ABC):
-    """Counts that are drawn anew each time."""
 
     @abstractmethod
     def draw(self, random: Random, shape: Shape) -> Array:
-        """Draw counts."""
+        """Draw counts of shape ``(..., voter, alternative)``."""
 
     def fresh(self, random: Random, shape: Shape) -> Array:
-        """Draw counts once more."""
+        """Draw counts that might have been, to replace others with."""
         return self.draw(random, shape)
+
+    def check(self, voters: int, alternatives: int) -> None:  # noqa: B027 (most fit any)
+        """Refuse so many voters or alternatives if they do not fit."""
 
 
 @dataclass(frozen=True)
-class _Range(_Drawn):
+class _Range(Experience):
     low: int = 1
     high: int = 49
 
@@ -81,7 +72,7 @@ class StratifiedCounts(_Range):
 
 
 @dataclass(frozen=True)
-class ConstantCounts(_Drawn):
+class ConstantCounts(Experience):
     """The same count for everybody and everything."""
 
     count: float = 10
@@ -96,11 +87,11 @@ class ConstantCounts(_Drawn):
 
     def draw(self, random: Random, shape: Shape) -> Array:
         """Repeat the count."""
-        return self.count + 0 * random.uniform(shape)
+        return random.repeat(self.count, shape)
 
 
 @dataclass(frozen=True)
-class Specialists(_Drawn):
+class Specialists(Experience):
     """Each voter has ``many`` observations of ``known`` alternatives, chosen at random, and ``few`` of the others."""
 
     known: int = 2
@@ -122,11 +113,16 @@ class Specialists(_Drawn):
         lot = random.uniform(shape)
         xp = namespace(lot)
         last = xp.sort(lot, axis=-1)[..., self.known - 1, None]
-        return xp.where(lot <= last, self.many + 0 * lot, self.few)
+        return xp.where(lot <= last, random.repeat(self.many, shape), self.few)
+
+    def check(self, voters: int, alternatives: int) -> None:
+        """Require as many alternatives as are known."""
+        if self.known > alternatives:
+            raise InputError(f"specialists cannot know {self.known} of {alternatives} alternatives")
 
 
 @dataclass(frozen=True, init=False)
-class GivenCounts:
+class GivenCounts(Experience):
     """The same matrix of counts, ``(voter, alternative)``, in every instance; zeros for what a voter never sees."""
 
     matrix: tuple[tuple[float, ...], ...]
@@ -147,11 +143,16 @@ class GivenCounts:
 
     def draw(self, random: Random, shape: Shape) -> Array:
         """Repeat the matrix."""
-        like = random.uniform(shape)
-        return namespace(like).asarray(self.matrix, dtype=like.dtype) + 0 * like
+        return random.repeat(self.matrix, shape)
 
     def fresh(self, random: Random, shape: Shape) -> Array:
         """Draw counts that other voters have of the same alternative."""
         voter = random.integers(0, len(self.matrix) - 1, shape)
         xp = namespace(voter)
         return xp.asarray(self.matrix, dtype=voter.dtype)[xp.astype(voter, xp.int32), xp.arange(shape[-1])]
+
+    def check(self, voters: int, alternatives: int) -> None:
+        """Require a count for each voter and alternative."""
+        rows, columns = np.shape(self.matrix)
+        if (rows, columns) != (voters, alternatives):
+            raise InputError(f"the given counts are {rows} × {columns}, the scenario {voters} × {alternatives}")

@@ -4,42 +4,37 @@ All but Bernoulli arms are scaled so that one observation has the standard devia
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 from veritally.arrays import Array, Random, for_loop, namespace, ndtr
 from veritally.checks import real
 from veritally.errors import InputError
+from veritally.noise.prior import FixedTruth, Prior
 
 
-class Observation(Protocol):
+class Observation(ABC):
     """A distribution of observations."""
 
-    whole_counts: ClassVar[bool]
+    whole_counts: ClassVar[bool] = False
     """Whether only whole numbers of observations make sense."""
 
     def truth(self, drawn: Array) -> Array:
         """Turn what was drawn from the prior into the true means."""
-        ...
+        return drawn
 
+    @abstractmethod
     def means(self, random: Random, truth: Array, counts: Array, sigma: Array) -> Array:
         """Draw the mean of ``counts`` (above 0) observations each, ``(..., voter, alternative)``."""
-        ...
 
-
-class _Additive:
-    """The truth plus noise of its own scale."""
-
-    whole_counts: ClassVar[bool] = False
-
-    def truth(self, drawn: Array) -> Array:
-        """Return the truth, which is what was drawn."""
-        return drawn
+    def check(self, prior: Prior, sigma: float | tuple[float, ...]) -> None:  # noqa: B027 (most fit any)
+        """Refuse a prior or sigma that does not fit."""
 
 
 @dataclass(frozen=True)
-class NormalNoise(_Additive):
+class NormalNoise(Observation):
     """Normal observations, whose mean is N(μ_j, σ_j²/c_ij)."""
 
     def means(self, random: Random, truth: Array, counts: Array, sigma: Array) -> Array:
@@ -48,7 +43,7 @@ class NormalNoise(_Additive):
 
 
 @dataclass(frozen=True)
-class LaplaceNoise(_Additive):
+class LaplaceNoise(Observation):
     """Laplace observations.
 
     One is √E · N with E exponential and N normal; so the sum of c of them is √G · N with G gamma of shape c.
@@ -61,7 +56,7 @@ class LaplaceNoise(_Additive):
 
 
 @dataclass(frozen=True)
-class UniformNoise(_Additive):
+class UniformNoise(Observation):
     """Uniform observations, μ_j ± √3 σ_j, summed one by one."""
 
     whole_counts: ClassVar[bool] = True
@@ -73,7 +68,7 @@ class UniformNoise(_Additive):
 
 
 @dataclass(frozen=True)
-class StudentNoise(_Additive):
+class StudentNoise(Observation):
     """Observations from Student's t distribution with more than two degrees of ``freedom``, summed one by one."""
 
     freedom: float = 5.0
@@ -91,7 +86,7 @@ class StudentNoise(_Additive):
 
 
 @dataclass(frozen=True)
-class BernoulliArms:
+class BernoulliArms(Observation):
     """Successes and failures; the truth is the probability of success.
 
     It comes from the prior through the ``link``: ``logistic``, ``probit``, or ``identity`` for priors that are
@@ -110,6 +105,14 @@ class BernoulliArms:
         if self.link == "probit":
             return ndtr(drawn)
         return drawn if self.link == "identity" else (1 + namespace(drawn).tanh(drawn / 2)) / 2
+
+    def check(self, prior: Prior, sigma: float | tuple[float, ...]) -> None:
+        """Require probabilities, and no sigma."""
+        if sigma != 1:
+            raise InputError("Bernoulli arms have no sigma; leave it out, or set it to 1 if the scenario has one")
+        probable = isinstance(prior, FixedTruth) and all(0 <= p <= 1 for p in prior.values)
+        if self.link == "identity" and not probable:
+            raise InputError("the identity link needs fixed truths that are probabilities; try the link logistic")
 
     def means(self, random: Random, truth: Array, counts: Array, sigma: Array) -> Array:
         """Draw shares of successes."""

@@ -1,22 +1,26 @@
 """Where the truth comes from."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
-from veritally.arrays import Array, Random, Shape, namespace
-from veritally.checks import real
+from veritally.arrays import Array, Random, Shape
+from veritally.checks import positive, real
+from veritally.errors import InputError
 
 
-class Prior(Protocol):
+class Prior(ABC):
     """A distribution of the truth over alternatives."""
 
+    @abstractmethod
     def draw(self, random: Random, shape: Shape) -> Array:
         """Draw truths of shape ``(..., alternative)``."""
-        ...
+
+    def check(self, alternatives: int) -> None:  # noqa: B027 (most fit any)
+        """Refuse so many alternatives if they do not fit."""
 
 
 @dataclass(frozen=True)
-class NormalTruth:
+class NormalTruth(Prior):
     """μ_j ~ N(mean, sd²), independently."""
 
     mean: float = 0.0
@@ -24,7 +28,7 @@ class NormalTruth:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mean", real(self.mean, "the mean of the prior"))
-        object.__setattr__(self, "sd", real(self.sd, "the sd of the prior", least=1e-100))
+        object.__setattr__(self, "sd", positive(self.sd, "the sd of the prior"))
 
     def draw(self, random: Random, shape: Shape) -> Array:
         """Draw truths."""
@@ -32,7 +36,7 @@ class NormalTruth:
 
 
 @dataclass(frozen=True, init=False)
-class FixedTruth:
+class FixedTruth(Prior):
     """The same truths in every instance, one for each alternative."""
 
     values: tuple[float, ...]
@@ -42,5 +46,9 @@ class FixedTruth:
 
     def draw(self, random: Random, shape: Shape) -> Array:
         """Repeat the truths."""
-        like = random.uniform(shape)
-        return namespace(like).asarray(self.values, dtype=like.dtype) + 0 * like
+        return random.repeat(self.values, shape)
+
+    def check(self, alternatives: int) -> None:
+        """Require a truth for each alternative."""
+        if len(self.values) != alternatives:
+            raise InputError(f"there are {len(self.values)} fixed truths for {alternatives} alternatives")

@@ -10,7 +10,7 @@ import numpy as np
 
 from veritally.arrays import Array, Random, Shape, namespace
 from veritally.ballots import KINDS, Kind, require_known
-from veritally.checks import real, whole
+from veritally.checks import positive, whole
 from veritally.errors import InputError
 from veritally.noise.errors import CountError, Percentage, Replacement
 from veritally.noise.experience import (
@@ -120,7 +120,7 @@ class Scenario:
             self._set(name, _part(name, getattr(self, name)))
         sigma: Any = self.sigma
         several = isinstance(sigma, list | tuple) or (isinstance(sigma, np.ndarray) and sigma.ndim > 0)
-        self._set("sigma", tuple(map(_sigma, sigma)) if several else _sigma(sigma))
+        self._set("sigma", tuple(positive(x, "sigma") for x in sigma) if several else positive(sigma, "sigma"))
         self._set("votes", {"value": "values", "rank": "rankings"}.get(self.votes, self.votes))
         if self.votes not in KINDS:
             raise InputError(f"votes can be {', '.join(KINDS)}, not {self.votes!r}")
@@ -135,20 +135,9 @@ class Scenario:
             raise InputError(f"sigma has {len(self.sigma)} numbers for {n} alternatives")
         if self.votes == "differences" and n != 2:
             raise InputError(f"differences are votes on two alternatives, not {n}")
-        if isinstance(self.prior, FixedTruth) and len(self.prior.values) != n:
-            raise InputError(f"there are {len(self.prior.values)} fixed truths for {n} alternatives")
-        if isinstance(self.noise, BernoulliArms):
-            if self.sigma != 1:
-                raise InputError("Bernoulli arms have no sigma; leave it out, or set it to 1 if the scenario has one")
-            outside = isinstance(self.prior, FixedTruth) and not all(0 <= p <= 1 for p in self.prior.values)
-            if self.noise.link == "identity" and (outside or not isinstance(self.prior, FixedTruth)):
-                raise InputError("the identity link needs fixed truths that are probabilities; try the link logistic")
-        if isinstance(self.experience, Specialists) and self.experience.known > n:
-            raise InputError(f"specialists cannot know {self.experience.known} of {n} alternatives")
-        if isinstance(self.experience, GivenCounts):
-            shape = np.shape(self.experience.matrix)
-            if shape != (self.voters, n):
-                raise InputError(f"the given counts are {shape[0]} × {shape[1]}, the scenario {self.voters} × {n}")
+        self.prior.check(n)
+        self.experience.check(self.voters, n)
+        self.noise.check(self.prior, self.sigma)
         if self.noise.whole_counts and any(count % 1 or count > _MOST_SUMMED for count in self.experience.possible):
             raise InputError(f"with this noise the counts must be whole numbers up to {_MOST_SUMMED}")
 
@@ -187,10 +176,6 @@ class Scenario:
     def to_dict(self) -> dict[str, Any]:
         """Return the scenario as plain Python objects, ready for JSON."""
         return {own.name: _plain(getattr(self, own.name)) for own in fields(self)}
-
-
-def _sigma(number: Any) -> float:
-    return real(number, "sigma", least=1e-100, most=1e100)
 
 
 def check_reports(scenario: Scenario, drawn: Draws) -> None:
