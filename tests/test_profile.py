@@ -1,5 +1,7 @@
 """Profile: what goes in, what is said of it, and what comes out coarser, selected or put together."""
 
+import warnings
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -341,8 +343,17 @@ def test_voters_without_a_vote_are_ignored_with_a_warning():
         vt.Profile(ranks=[[0, 0]] * 5 + [[1, 2]])
 
 
-def test_ranks_that_start_at_zero_are_pointed_out():
-    with pytest.warns(vt.InputWarning, match="leave it empty, or add 1 if ranks start at 0"):
-        vt.Profile(ranks=[[0, 1, 2], [1, 0, 2]])
-    vt.Profile(ranks=[[0, 1, 2], [1, 2, 3]])  # here 0 is what it means
-    vt.Profile(ranks=[[0, 1, 2], [1, 0, 2]], counts=[[0, 5, 5], [5, 0, 5]])
+@pytest.mark.parametrize(
+    ("ranks", "counts", "pointed_out"),
+    [
+        ([[0, 1, 2], [1, 0, 2]], None, True),
+        ([[0, 1, 2], [1, 2, 3]], None, False),  # here 0 is what it means
+        ([[0, 1, 2], [1, 0, 2]], [[0, 5, 5], [5, 0, 5]], False),
+        ([[np.nan, 1, 2], [1, np.nan, 2]], None, False),
+    ],
+)
+def test_ranks_that_start_at_zero_are_pointed_out(ranks, counts, pointed_out):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        vt.Profile(ranks=ranks, counts=counts)
+    assert ["add 1 if ranks start at 0" in str(warning.message) for warning in caught] == [True] * pointed_out

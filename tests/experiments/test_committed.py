@@ -57,7 +57,7 @@ def test_the_configuration_is_whole():
         setting["command"].startswith("veritally reproduce --instances 100000")
         or "--instances 100000" in setting["command"]
     )
-    assert {"tables", "voters", "rules", "instances", "seed", "backend", "versions"} <= set(setting)
+    assert {"tables", "rules", "instances", "seed", "backend", "device", "versions"} <= set(setting)
 
 
 def test_numpy_and_jax_agree(results):

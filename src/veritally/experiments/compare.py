@@ -134,7 +134,7 @@ def compare(
     seed: int = 0,
     workers: int | None = 1,
     backend: Backend = "numpy",
-    progress: Callable[[float], None] | None = None,
+    progress: Callable[[float], None] = lambda share: None,
     **changes: Any,
 ) -> Comparison:
     """Compare rules by regret, accuracy and rank correlation, all on the same instances.
@@ -178,8 +178,7 @@ def compare(
     chunks = plan(chosen, lineup, MEASURES, whole(instances, "instances", least=1), seed, backend)
     for chunk, total in merged(chunks, check_workers(workers)):
         moments = total
-        if progress is not None:
-            progress(chunk.stop / instances)
+        progress(chunk.stop / instances)
     return Comparison(lineup, moments, named, chosen.voters)
 
 

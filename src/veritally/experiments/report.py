@@ -23,7 +23,7 @@ from veritally.experiments.document import (
 from veritally.experiments.figures import draw
 from veritally.experiments.lineup import BEST_OF
 from veritally.experiments.tables import Reproduction, Result, measure_tables, published
-from veritally.io.files import write_whole
+from veritally.io.files import write_together
 from veritally.registry import rule_info
 
 FAR = 3.0  # standard errors beyond which a published cell is looked into
@@ -49,34 +49,29 @@ _FINDINGS = {
 }
 
 
-def write_report(reproduction: Reproduction, folder: Path, command: str) -> list[Path]:
-    """Write results, configuration, report and figures into a folder; return the files.
+def write_report(reproduction: Reproduction, folder: Path, command: str) -> None:
+    """Write results, configuration, report and figures into a folder, all or nothing.
 
     Without matplotlib there are no figures.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-
-    def write(name: str, data: bytes) -> None:
-        write_whole(folder / name, data)
-        written.append(folder / name)
-
     frame = reproduction.to_frame()
-    write("results.csv", frame.write_csv().encode())
     parquet = io.BytesIO()
     frame.write_parquet(parquet)
-    write("results.parquet", parquet.getvalue())
-    configuration = {"command": command, **reproduction.configuration}
-    write("configuration.json", json.dumps(configuration, indent=2, ensure_ascii=False).encode() + b"\n")
+    configuration = json.dumps({"command": command, **reproduction.configuration}, indent=2, ensure_ascii=False)
     pictures = _pictures(reproduction)
-    for name, files in pictures.items():
-        for suffix, data in files.items():
-            write(f"{name}.{suffix}", data)
     blocks = document(reproduction, command, figures=bool(pictures))
-    write("README.md", to_markdown(blocks).encode())
-    write("report.html", to_html(blocks, {name: files["svg"].decode() for name, files in pictures.items()}).encode())
-    write("report.tex", to_latex(blocks).encode())
-    return written
+    page = to_html(blocks, {name: drawn["svg"].decode() for name, drawn in pictures.items()})
+    files = {
+        "results.csv": frame.write_csv().encode(),
+        "results.parquet": parquet.getvalue(),
+        "configuration.json": configuration.encode() + b"\n",
+        "README.md": to_markdown(blocks).encode(),
+        "report.html": page.encode(),
+        "report.tex": to_latex(blocks).encode(),
+    }
+    files |= {f"{name}.{suffix}": data for name, drawn in pictures.items() for suffix, data in drawn.items()}
+    folder.mkdir(parents=True, exist_ok=True)
+    write_together({folder / name: data for name, data in files.items()})
 
 
 def _pictures(reproduction: Reproduction) -> Mapping[str, Mapping[str, bytes]]:

@@ -94,15 +94,19 @@ class Reproduction:
         if rule not in BEST_OF:
             return self.rules.index(rule) if rule in self.rules else None
         regrets = self.moments[table, voters].means[0]
-        own = [r for r, name in enumerate(self.rules) if name.startswith(rule)]
-        return min(own, key=lambda r: float(regrets[r])) if len(own) == len(variants(rule)) else None
+        return min(self._variants(rule), key=lambda r: float(regrets[r]), default=None)
+
+    def _variants(self, family: str) -> list[int]:
+        """Return where the members of a family stand; nowhere unless all are there."""
+        members = variants(family)
+        return [self.rules.index(name) for name in members] if set(members) <= set(self.rules) else []
 
     def names(self) -> list[str]:
         """Return the rules; families of which all variants are there stand before them, as the best of them."""
         names: list[str] = []
         for rule in self.rules:
             family = next((family for family in BEST_OF if rule.startswith(family)), None)
-            if family and family not in names and set(variants(family)) <= set(self.rules):
+            if family and family not in names and self._variants(family):
                 names.append(family)
             names.append(rule)
         return names
@@ -173,7 +177,7 @@ def measure_tables(
     seed: int = 0,
     workers: int | None = 1,
     backend: Backend = "numpy",
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] = lambda done, work: None,
 ) -> Reproduction:
     """Measure the paper's tables, or go on where an interrupted run stopped.
 
@@ -207,21 +211,18 @@ def measure_tables(
         todo = sorted((chunk for chunk in chunks if chunk not in kept), key=lambda chunk: -chunk.cells)
         work = sum(chunk.cells for chunk in chunks)
         done = work - sum(chunk.cells for chunk in todo)
-        if progress is not None:
-            progress(done, work)
+        progress(done, work)
         for chunk, moments in spread(todo, check_workers(workers)):
             kept.add(chunk, moments)
             done += chunk.cells
-            if progress is not None:
-                progress(done, work)
+            progress(done, work)
         totals = {
             cell: functools.reduce(Moments.__add__, (kept[chunk] for chunk in parts)) for cell, parts in cells.items()
         }
     finally:
         kept.close()
     configuration = {
-        "tables": {table: _without_voters(SCENARIOS[table].to_dict()) for table in chosen},
-        "voters": columns,
+        "tables": {table: SCENARIOS[table].to_dict() | {"voters": columns} for table in chosen},
         "rules": list(lineup.labels),
         "instances": instances,
         "seed": seed,
@@ -240,7 +241,3 @@ def _wanted(given: Any, what: str, everything: Iterable[Any]) -> list[Any]:
     if not wanted:
         raise InputError(f"name at least one of the {what}")
     return wanted
-
-
-def _without_voters(scenario: dict[str, Any]) -> dict[str, Any]:
-    return {name: part for name, part in scenario.items() if name != "voters"}
