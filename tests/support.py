@@ -1,6 +1,8 @@
 """Random votes, and what every test needs to know about the rules."""
 
 import numpy as np
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veritally as vt
@@ -9,13 +11,44 @@ from veritally.registry import rule_for
 
 RULES = [info.name for info in vt.rules()]
 SURE = [info.name for info in vt.rules() if not info.stochastic]
+ONE_PASS = [info.name for info in vt.rules() if not info.iterative and not info.stochastic]
+ANY_VOTES = [info.name for info in vt.rules() if info.votes is None]
 
 COUNTS = (0, 0.5, 1, 2, 7, 49, 1000)
 
 
+FEW = 10  # examples for rules that go over the votes many times
+
+
 def parameters(name, n):
-    """What a rule needs to be told on n alternatives."""
-    return {"points": [float(2 ** (n - j)) for j in range(n)]} if name == "positional" else {}
+    """What a rule needs to be told on n alternatives; of the posterior all, since finding it out takes long."""
+    own = {"positional": {"points": [float(2 ** (n - j)) for j in range(n)]}, "posterior": {"sigma": 1.0, "tau": 1.0}}
+    return own.get(name, {})
+
+
+def examples(name, most):
+    """How many random profiles to try a rule on."""
+    iterative = next(info for info in vt.rules() if info.name == name).iterative
+    return min(FEW if iterative else settings().max_examples, most)
+
+
+def over_profiles(names, most=1000):
+    """Make a test of a check of (name, data): for each of the rules, as many examples as it has time for."""
+
+    def decorate(check):
+        @pytest.mark.parametrize("name", names)
+        def test(name):
+            @settings(max_examples=examples(name, most))
+            @given(data=st.data())
+            def each(data):
+                check(name, data)
+
+            each()
+
+        test.__doc__ = check.__doc__
+        return test
+
+    return decorate
 
 
 def rule_and_ballots(profile, name, **given):

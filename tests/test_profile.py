@@ -212,8 +212,11 @@ def test_precision_is_kept_and_read_only_input_taken(dtype):
     assert profile.values.dtype == profile.counts.dtype == profile.ranks.dtype == profile.top.dtype == dtype
 
 
-@pytest.mark.parametrize("kind", ["values", "differences", "rankings", "top"])
-def test_jax_arrays_are_kept(kind):
+@pytest.mark.parametrize(
+    ("kind", "rule"),
+    [("values", "mean"), ("differences", "difference"), ("rankings", "pairwise"), ("top", "top-zero")],
+)
+def test_jax_arrays_are_kept(kind, rule):
     values = jnp.array([[1.0, 2.0], [3.0, 1.0]])
     given = {
         "values": {"values": values},
@@ -224,8 +227,8 @@ def test_jax_arrays_are_kept(kind):
     profile = vt.Profile(**given, counts=jnp.ones((2, 2)))
     assert all(isinstance(x, jax.Array) for x in profile.ballots)
     assert isinstance(profile.as_top().top, jax.Array)
-    assert isinstance(vt.decide(profile).scores, jax.Array)
-    assert vt.decide(profile).explain().winner in (0, 1)
+    assert isinstance(vt.decide(profile, rule).scores, jax.Array)
+    assert vt.decide(profile, rule).explain().winner in (0, 1)
     assert isinstance(profile.select(voters=[1]).counts, jax.Array)
     assert isinstance(vt.concat([profile, profile]).counts, jax.Array)
     assert isinstance(vt.stack([profile, profile]).counts, jax.Array)
@@ -280,7 +283,6 @@ def test_concat_matches_alternatives_by_name():
     ("profiles", "message"),
     [
         ([], "no profiles to put together"),
-        ([vt.Profile(ranks=[[1, 2]]), vt.Profile(top=[0, 1])], "rankings and top together; coarsen them"),
         ([vt.Profile(ranks=[[1, 2]], voters=["u"])] * 2, "the voter name 'u' stands twice"),
         ([vt.stack([vt.Profile(ranks=[[1, 2]])] * 2)] * 2, "differ in their names"),
         ([random_profile(0, batch=(2,)), random_profile(0, batch=(3,))], "same batch axes"),
@@ -296,7 +298,41 @@ def test_concat_says_what_is_wrong(profiles, message):
         vt.concat(profiles)
 
 
-@pytest.mark.parametrize("kind", ["values", "rankings", "top"])
+MIXED = [
+    vt.Profile(values=[[1.0, np.nan, 2.0]], counts=[[3, 0, 4]], alternatives=[*"ABC"], voters=["u"]),
+    vt.Profile(order=[["C", "B", "A"]], counts=[[5, 6, 7]], alternatives=[*"ABC"], voters=["v"], multiplicity=[2]),
+    vt.Profile(top=["A", "D"], alternatives=[*"AD"], voters=["w", "x"]),
+]
+
+
+def test_concat_of_different_kinds_is_mixed():
+    both = vt.concat(MIXED)
+    assert both.kind == "mixed"
+    assert both.voters == ("u", "v", "w", "x")
+    assert both.alternatives == ("A", "B", "C", "D")
+    np.testing.assert_array_equal(both.counts, [[3, 0, 4, 0], [5, 6, 7, 0], [1, 0, 0, 1], [1, 0, 0, 1]])
+    np.testing.assert_array_equal(both.multiplicity, [1, 2, 1, 1])
+    np.testing.assert_array_equal(both.ranks, [[2, 0, 1, 0], [3, 2, 1, 0], [1, 0, 0, 2], [2, 0, 0, 1]])
+    again = vt.concat([vt.concat(MIXED[:2]), MIXED[2]])
+    for one, other in zip(both.ballots, again.ballots, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_differences_mix_with_others_about_the_same_pair():
+    pair = {"alternatives": [*"AB"]}
+    both = vt.concat([vt.Profile(differences=[1.0, -2.0], **pair), vt.Profile(ranks=[[1, 2]], **pair)])
+    assert both.kind == "mixed"
+    np.testing.assert_array_equal(both.ranks, [[2, 1], [1, 2], [1, 2]])
+
+
+def test_kinds_do_not_matter_for_what_is_coarser():
+    both = vt.concat(MIXED)
+    coarse = vt.concat([profile.coarsened("rankings") for profile in MIXED[:2]])
+    part = both.select(voters=["u", "v"], alternatives=[*"ABC"])
+    np.testing.assert_array_equal(vt.decide(part, "pairwise").scores, vt.decide(coarse, "pairwise").scores)
+
+
+@pytest.mark.parametrize("kind", ["values", "mixed", "rankings", "top"])
 def test_stack_and_unstack_are_inverse(kind):
     singles = [random_profile(seed, voters=3 + seed, alternatives=4 - seed, kind=kind) for seed in range(3)]
     batch = vt.stack(singles, decisions=["a", "b", "c"])
@@ -310,7 +346,7 @@ def test_stack_and_unstack_are_inverse(kind):
 
 def test_differences_stack_too():
     batch = vt.stack([vt.Profile(differences=[1.0, 2.0]), vt.Profile(differences=[-1.0])])
-    assert [outcome.winner for outcome in vt.decide(batch).unstack()] == [1, 0]
+    assert [outcome.winner for outcome in vt.decide(batch, "difference").unstack()] == [1, 0]
 
 
 def test_favourites_of_a_padded_batch():

@@ -3,6 +3,7 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from veritally import likelihood
 from veritally.combine import concat, stack
 from veritally.engine import decide, evaluate
 from veritally.errors import InputError, InputWarning, TieError
@@ -33,6 +34,7 @@ __all__ = [
     "concat",
     "decide",
     "evaluate",
+    "likelihood",
     "read",
     "read_truth",
     "reproduce",

@@ -24,6 +24,7 @@ Shape: TypeAlias = tuple[int, ...]
 
 State = TypeVar("State")
 
+_KEPT = 31 << 20  # bytes
 _BLOCK_CELLS = 1 << 17  # cells of one array per piece: a megabyte in float64, small enough for the cache
 
 
@@ -233,6 +234,14 @@ def for_loop(turns: Array, body: Callable[[Any, State], State], state: State) ->
     return state
 
 
+def keep_memory() -> None:
+    """Let the allocator keep memory that was freed, instead of asking the system for it again and again.
+
+    glibc does so for blocks up to the largest it has seen freed; elsewhere this does nothing.
+    """
+    np.empty(_KEPT, dtype=np.int8)
+
+
 def by_alternative(function: Callable[..., tuple[Array, ...]], *arrays: Array) -> tuple[Array, ...]:
     """Run ``function`` with alternatives leading in memory.
 
@@ -268,20 +277,27 @@ def by_alternative(function: Callable[..., tuple[Array, ...]], *arrays: Array) -
     return tuple(x.T.reshape(*shape, x.shape[0]) for x in results)
 
 
-def by_cost(function: Callable[..., tuple[Array, ...]], cost: Array, *arrays: Array) -> tuple[Array, ...]:
+def by_cost(
+    function: Callable[..., tuple[Array, ...]], cost: Array, *arrays: Array, cells: int | None = None
+) -> tuple[Array, ...]:
     """Run ``function`` with voters of alike ``cost`` together, where it takes as long as the costliest of them.
 
     ``cost`` is ``(voter,)`` and the arrays, like the results, ``(..., voter)``. With NumPy the voters are sorted and
-    worked through in small pieces; JAX gets them whole, since its programs have one shape.
+    worked through in small pieces, so that those with ``cells`` for each unit of cost stay in cache (by default, eight
+    times the arrays, whatever the cost); JAX gets them whole, since its programs have one shape.
     """
     if is_jax(cost):
         return function(*arrays)
     order = np.argsort(cost)
-    width = max(1, _BLOCK_CELLS // (8 * max(x.size // max(cost.size, 1) for x in arrays)))
-    pieces = [
-        function(*(x[..., order[start : start + width]] for x in arrays))
-        for start in range(0, max(cost.size, 1), width)
-    ]
+    pieces, start = [], 0
+    while start < max(cost.size, 1):
+        if cells is None:
+            width = max(1, _BLOCK_CELLS // (8 * max(x.size // max(cost.size, 1) for x in arrays)))
+        else:
+            ahead = cost[order[start:]] * cells * np.arange(1, cost.size - start + 1)
+            width = max(1, int(np.searchsorted(ahead, _BLOCK_CELLS)))
+        pieces.append(function(*(x[..., order[start : start + width]] for x in arrays)))
+        start += width
     back = np.argsort(order)
     return tuple(np.concat(parts, axis=-1)[..., back] for parts in zip(*pieces, strict=True))
 
@@ -311,3 +327,80 @@ def midranks(x: Array, near: Array | None = None) -> Array:
         return (xp.where(xp.isnan(x), 0, xp.astype(twice, x.dtype) / 2),)
 
     return by_alternative(kernel, x)[0] if near is None else by_alternative(kernel, x, near)[0]
+
+
+def trajectory(step: Callable[[Array], Array], start: Array, turns: int, done: Callable[[Array], Array]) -> Array:
+    """Return ``start``, ``step(start)``, … along a new last axis: ``turns`` steps in JAX, else until ``done``."""
+    if is_jax(start):
+        import jax
+
+        rest = jax.lax.scan(lambda x, _: (step(x), step(x)), start, length=turns)[1]
+        return jax.numpy.concatenate([start[None], rest]).transpose(*range(1, rest.ndim), 0)
+    visited = [start]
+    while len(visited) <= turns and not done(visited[-1]):
+        visited.append(step(visited[-1]))
+    return np.stack(visited, axis=-1)
+
+
+def product(x: Array, matrix: Array) -> Array:
+    """Multiply ``(..., k)`` by a matrix ``(k, l)``, in full precision also where an accelerator would take less."""
+    if is_jax(x):
+        return namespace(x).matmul(x, matrix, precision="highest")
+    return (x.reshape(-1, x.shape[-1]) @ matrix).reshape(*x.shape[:-1], matrix.shape[-1])
+
+
+def inner(x: Array, y: Array) -> Array:
+    """Σ_k x[..., i, k] y[..., j, k], in full precision also where an accelerator would take less."""
+    xp = namespace(x)
+    other = xp.moveaxis(y, -1, -2)
+    return xp.matmul(x, other, precision="highest") if is_jax(x) else xp.matmul(x, other)
+
+
+def possible(mask: Array) -> bool:
+    """Whether any entry of a mask may be set; in JAX, where nobody knows while compiling, it may."""
+    return is_jax(mask) or bool(np.any(mask))
+
+
+def if_any(mask: Array, make: Callable[[], tuple[Array, ...]], otherwise: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Return what ``make`` makes if any entry of a mask is set, else the same shapes; compiles under ``jax.jit``."""
+    if is_jax(mask):
+        import jax
+
+        return cast(tuple[Array, ...], jax.lax.cond(jax.numpy.any(mask), make, lambda: otherwise))
+    return make() if np.any(mask) else otherwise
+
+
+def through_numpy(
+    function: Callable[..., tuple[Array, ...]], like: tuple[Array, ...], *arrays: Array
+) -> tuple[Array, ...]:
+    """Call a function of NumPy arrays, also from within a program that JAX compiles."""
+    if not any(is_jax(x) for x in arrays):
+        return function(*arrays)
+    import jax
+
+    shapes = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in like)  # type: ignore[no-untyped-call]
+
+    def call(*given: Array) -> tuple[Array, ...]:
+        results = function(*(np.asarray(x) for x in given))
+        return tuple(np.asarray(x, dtype=y.dtype) for x, y in zip(results, shapes, strict=True))
+
+    return cast(tuple[Array, ...], jax.pure_callback(call, shapes, *arrays, vmap_method="sequential"))
+
+
+@functools.cache
+def normal_scores(number: int) -> list[float]:
+    """Return the expected values of so many independent normals in order, the largest first.
+
+    E[x_(k)] = ∫ x φ(x) Φ(x)^(n−k) (1 − Φ(x))^(k−1) dx / B(n − k + 1, k), by trapezoids, exact for bells.
+
+    >>> [round(z, 4) for z in normal_scores(3)]
+    [0.8463, 0.0, -0.8463]
+    """
+    from scipy.special import betaln, log_ndtr
+
+    x = np.linspace(-12, 12, 4001)
+    place = np.arange(1, number + 1)[:, None]
+    exponent = -(x**2) / 2 + (number - place) * log_ndtr(x) + (place - 1) * log_ndtr(-x)
+    density = np.exp(exponent - betaln(number - place + 1, place)) / np.sqrt(2 * np.pi)
+    mean = (density * x).sum(axis=1) * (x[1] - x[0])
+    return list(((mean - mean[::-1]) / 2).tolist())

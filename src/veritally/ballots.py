@@ -13,8 +13,8 @@ import numpy as np
 from veritally.arrays import Array, as_floating, is_jax, midranks, namespace
 from veritally.errors import InputError
 
-Kind: TypeAlias = Literal["values", "differences", "rankings", "top"]
-"""A kind of vote, named from the finest to the coarsest."""
+Kind: TypeAlias = Literal["values", "differences", "mixed", "rankings", "top"]
+"""A kind of vote, named from the finest to the coarsest; mixed are some of each."""
 
 Where: TypeAlias = Callable[[tuple[int, ...]], str]
 """Says in words which voter (and alternative) an index means."""
@@ -67,6 +67,13 @@ class Differences(Ballots):
     """Differences x_i2 − x_i1, ``(..., voter)``, NaN for blank."""
 
 
+class Mixed(Ballots):
+    """Votes of different kinds, ``(..., voter, alternative, 3)``: values, differences and midranks.
+
+    Each voter has one of them; the others are NaN, or 0 for midranks. A difference stands at the second alternative.
+    """
+
+
 class Rankings(Ballots):
     """Midranks among what each voter saw, 0 for unseen."""
 
@@ -78,6 +85,7 @@ class TopChoices(Ballots):
 _KIND_OF: dict[type[Ballots], Kind] = {
     Values: "values",
     Differences: "differences",
+    Mixed: "mixed",
     Rankings: "rankings",
     TopChoices: "top",
 }
@@ -97,8 +105,12 @@ def coarsened(ballots: Ballots, kind: Kind) -> Ballots:
     votes, counts, *rest = ballots
     if kind == ballots.kind:
         return ballots
-    if kind == "differences":
+    if kind == "mixed":
+        votes = _layers(ballots)
+    elif kind == "differences":
         votes = votes[..., 1] - votes[..., 0]
+    elif ballots.kind == "mixed" and kind == "rankings":
+        votes = _ranks_of_layers(votes, counts)
     elif kind == "rankings":
         preference = namespace(votes).stack([-votes, votes], axis=-1) if ballots.kind == "differences" else votes
         votes = rankings_from(preference, counts)
@@ -107,10 +119,36 @@ def coarsened(ballots: Ballots, kind: Kind) -> Ballots:
     return _TYPES[kind](votes, counts, *rest)
 
 
-def by_kind(ballots: Ballots, kinds: Iterable[Kind]) -> dict[Kind, Ballots]:
-    """Coarsen to each of the kinds, ranking no more than once."""
-    made: dict[Kind, Ballots] = {}
-    for kind in sorted(kinds, key=KINDS.index):
+def _layers(ballots: Ballots) -> Array:
+    """Put votes of one kind among the three that mixed ones may have."""
+    votes, counts, *_ = ballots
+    xp = namespace(counts)
+    blank = xp.full(counts.shape, xp.nan, dtype=counts.dtype)
+    layers = {"values": blank, "differences": blank, "rankings": xp.zeros_like(counts)}
+    if ballots.kind == "differences":
+        layers["differences"] = xp.stack([blank[..., 0], votes], axis=-1)
+    elif ballots.kind == "top":
+        layers["rankings"] = rankings_from(xp.where(votes > 0, 1.0, xp.nan), counts)
+    else:
+        layers[ballots.kind] = votes
+    return xp.stack(list(layers.values()), axis=-1)
+
+
+def _ranks_of_layers(votes: Array, counts: Array) -> Array:
+    """Midranks of mixed votes."""
+    xp = namespace(votes)
+    values, differences, ranks = (votes[..., layer] for layer in range(3))
+    second = differences[..., 1:2]
+    if votes.shape[-2] == 2:
+        values = xp.where(xp.isnan(second), values, xp.concat([-second, second], axis=-1))
+    cardinal = xp.any(~xp.isnan(values), axis=-1, keepdims=True)
+    return xp.where(cardinal, rankings_from(values, counts), ranks)
+
+
+def by_kind(ballots: Ballots, kinds: Iterable[Kind | None]) -> dict[Kind | None, Ballots]:
+    """Coarsen to each of the kinds, ranking no more than once; None stands for the votes as they are."""
+    made: dict[Kind | None, Ballots] = {None: ballots}
+    for kind in sorted({kind for kind in kinds if kind}, key=KINDS.index):
         made[kind] = coarsened(made.get("rankings", ballots) if kind == "top" else ballots, kind)
     return made
 

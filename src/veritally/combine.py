@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Sequence
 
 from veritally.arrays import Array, namespace
-from veritally.ballots import Ballots, ballots_of
+from veritally.ballots import Ballots, ballots_of, coarsened
 from veritally.errors import InputError
 from veritally.labels import Labels
 from veritally.profile import Profile
@@ -12,12 +12,14 @@ from veritally.profile import Profile
 def concat(profiles: Sequence[Profile]) -> Profile:
     """Put the voters of several profiles about one decision together.
 
-    Alternatives are matched by name; one that a profile does not have is unseen by its voters.
+    Alternatives are matched by name; one that a profile does not have is unseen by its voters. Votes of different kinds
+    become mixed ones.
 
     >>> both = concat([Profile(top=["A", "B"], voters=["u", "v"]), Profile(top=["C", "A"], voters=["w", "x"])])
     >>> both.voters, both.alternatives
     (('u', 'v', 'w', 'x'), ('A', 'B', 'C'))
     """
+    profiles = _mixed(profiles)
     first = _alike(profiles)
     if any(profile._alternatives.each or profile._voters.each for profile in profiles):
         raise InputError(
@@ -49,11 +51,13 @@ def stack(profiles: Sequence[Profile], decisions: Sequence[Hashable] | None = No
     >>> stack([Profile(top=["A", "B"]), Profile(top=["X", "Y", "Z"])], decisions=["first", "second"])
     Profile(2 decisions, 3 voters, 3 alternatives, top)
     """
+    profiles = _mixed(profiles)
     first = _alike(profiles)
     if any(profile.batch for profile in profiles):
         raise InputError("stack takes single decisions, not batches")
     m, n = (max(profile.shape[axis] for profile in profiles) for axis in (0, 1))
-    sizes = ((m,) if first.kind == "differences" else (m, n), (m, n), (m,))
+    votes_size = {"differences": (m,), "mixed": (m, n, 3)}.get(first.kind, (m, n))
+    sizes = (votes_size, (m, n), (m,))
     xp = namespace(*(profile.counts for profile in profiles))
     votes, counts, multiplicity = (
         xp.stack([_padded(xp.asarray(profile.ballots[field]), size) for profile in profiles])
@@ -65,6 +69,13 @@ def stack(profiles: Sequence[Profile], decisions: Sequence[Hashable] | None = No
         _voters=Labels(m, tuple(profile.voters for profile in profiles), each=True),
         _alternatives=Labels(n, tuple(profile.alternatives for profile in profiles), each=True),
     )
+
+
+def _mixed(profiles: Sequence[Profile]) -> Sequence[Profile]:
+    """Bring votes of different kinds into one form."""
+    if len({profile.kind for profile in profiles}) <= 1:
+        return profiles
+    return [profile._with(ballots=coarsened(profile.ballots, "mixed")) for profile in profiles]
 
 
 def _alike(profiles: Sequence[Profile]) -> Profile:
@@ -85,12 +96,14 @@ def _aligned(profile: Profile, alternatives: list[Hashable]) -> Ballots:
     votes, counts, *_ = profile.ballots
     xp = namespace(counts)
     columns = xp.asarray([own[name] for name in alternatives])
-    blank = xp.nan if profile.kind == "values" else 0
 
-    def spread(x: Array, fill: float) -> Array:
-        wide = xp.concat([x, xp.full((*x.shape[:-1], len(missing)), fill, dtype=x.dtype)], axis=-1)
-        return xp.take(wide, columns, axis=-1)
+    def spread(x: Array, fill: Array | float) -> Array:
+        axis = len(profile.batch) + 1
+        shape = (*x.shape[:axis], len(missing), *x.shape[axis + 1 :])
+        wide = xp.concat([x, xp.broadcast_to(xp.asarray(fill, dtype=x.dtype), shape)], axis=axis)
+        return xp.take(wide, columns, axis=axis)
 
+    blank = {"values": xp.nan, "mixed": [xp.nan, xp.nan, 0]}.get(profile.kind, 0)
     return profile.ballots._replace(votes=spread(votes, blank), counts=spread(counts, 0))
 
 

@@ -2,15 +2,17 @@
 
 import math
 import warnings
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from veritally.arrays import Array
-from veritally.ballots import by_kind
+from veritally.ballots import by_kind, require_known
 from veritally.checks import positive, whole
+from veritally.combine import concat
 from veritally.errors import InputError, InputWarning
+from veritally.noise.scenario import PARTS, part
 from veritally.outcome import Outcome, TieBreak
 from veritally.profile import Profile
 from veritally.registry import rule_for
@@ -20,7 +22,7 @@ _LARGEST = 1e150  # of a score, in absolute value
 
 
 def decide(
-    profile: Profile,
+    profile: Profile | Sequence[Profile],
     rule: str | None = None,
     *,
     choose: int = 1,
@@ -33,10 +35,10 @@ def decide(
     Parameters
     ----------
     profile
-        The votes; finer ones than the rule needs are coarsened.
+        The votes; finer ones than the rule needs are coarsened. A list of profiles, of the same or different kinds, is
+        one decision by all their voters.
     rule
-        A name or alias from :func:`veritally.rules`. By default ``mean`` for values, ``difference`` for differences,
-        ``pairwise`` for rankings and ``top-zero`` for top choices.
+        A name or alias from :func:`veritally.rules`; by default ``posterior``.
     choose
         How many alternatives to choose.
     tie_break
@@ -46,7 +48,10 @@ def decide(
         For random tie-breaks and stochastic rules.
     **parameters
         Of the rule: ``sigma``, the standard deviation of one observation, as a number, as a sequence with one for each
-        alternative, or as a dictionary by name; ``samples`` for ``top-monte-carlo``; ``points`` for ``positional``.
+        alternative, or as a dictionary by name (``posterior`` estimates it if it is not given); ``tau``, the standard
+        deviation of the truths; ``cap``, the most that a count may count for; ``count_error``, how counts may be wrong,
+        as ``"percentage:0.5"`` or ``"replacement:0.33"``, or without a number to estimate it; ``samples`` for
+        ``top-monte-carlo``; ``points`` for ``positional``.
 
     Examples
     --------
@@ -54,6 +59,8 @@ def decide(
     >>> decide(profile).winner, decide(profile, rule="borda").winner
     ('A', 'B')
     """
+    if isinstance(profile, list | tuple) and profile and all(isinstance(one, Profile) for one in profile):
+        profile = concat(profile)
     if not isinstance(profile, Profile):
         raise InputError(f"decide takes a Profile, not {type(profile).__name__}; vt.read makes one of files and frames")
     info = rule_for(profile, rule)
@@ -64,8 +71,9 @@ def decide(
     info.require(parameters)
     if info.stochastic:
         parameters["seed"] = seed
-    method = info.make(**checked_parameters(parameters, profile))
+    made = info.make(**checked_parameters(parameters, profile))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what comes of it is refused below
+        method = made.fitted(profile.ballots, seed)
         scores, rounding = method.score(profile.ballots)
     _require_evidence(scores, profile, choose)
     outcome = Outcome(
@@ -90,7 +98,7 @@ def evaluate(profile: Profile, rules: Iterable[str], **parameters: Any) -> dict[
     Votes are coarsened once for each kind, and rules that differ only in how they decode share one tally. Each rule
     gets those of the ``parameters`` that it takes.
     """
-    made = {}
+    made: dict[str, Any] = {}
     for name in rules:
         info = rule_for(profile, name)
         own = {key: value for key, value in parameters.items() if key in info.parameters}
@@ -116,13 +124,29 @@ def _require_evidence(scores: Array, profile: Profile, choose: int) -> None:
 def checked_parameters(parameters: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
     """Validate the parameters of a rule for these votes."""
     checked = dict(parameters)
-    if "sigma" in checked:
+    if checked.get("sigma") is not None:
         checked["sigma"] = _sigma(checked["sigma"], profile)
+    for name in ("tau", "cap"):
+        if checked.get(name) is not None:
+            checked[name] = positive(checked[name], name)
+    if "count_error" in checked:
+        checked["count_error"] = _count_error(checked["count_error"])
     if "points" in checked:
         checked["points"] = _numbers(checked["points"], profile.shape[-1], "points")
     if "samples" in checked:
         checked["samples"] = whole(checked["samples"], "samples", least=1)
     return checked
+
+
+def _count_error(given: Any) -> Any:
+    """Return an error of counts, or the type of one whose size is to be estimated."""
+    if isinstance(given, str) and ":" not in given:
+        require_known(given, PARTS["count_error"], "count_error")
+        return PARTS["count_error"][given]
+    made = part("count_error", given)
+    if made is not None and type(made) not in PARTS["count_error"].values():
+        raise InputError("the likelihood knows percentage and replacement errors of counts; give one of these")
+    return made
 
 
 def _sigma(sigma: Any, profile: Profile) -> float | tuple[float, ...]:

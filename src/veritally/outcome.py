@@ -11,6 +11,7 @@ import numpy as np
 
 from veritally.arrays import Array, namespace
 from veritally.ballots import Ballots
+from veritally.belief import LEVEL, Belief, smallest_set
 from veritally.errors import TieError
 from veritally.explanation import Explanation, among_best
 from veritally.profile import Profile
@@ -35,6 +36,15 @@ class Method(Protocol):
 
     def leave_one_out(self, ballots: Ballots) -> tuple[Array, Array]:
         """Return the same without each voter in turn."""
+
+    def decision(self, d: int, ballots: Ballots) -> "Method":
+        """Return the rule as it is for one decision of a batch."""
+
+    def remarks(self, ballots: Ballots, names: tuple[Any, ...]) -> list[str]:
+        """Say what deserves a look about a single decision."""
+
+    def odd(self, ballots: Ballots) -> Array | bool:
+        """Say which decisions there is something to remark about."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,6 +87,7 @@ class Outcome:
         return replace(
             self,
             profile=profile,
+            method=self.method.decision(d, profile.ballots),
             raw_scores=self.raw_scores[d][..., : profile.shape[-1]],
             rounding=self.rounding[d][..., : profile.shape[-1]],
             seed=(*self.seed, d),
@@ -121,6 +132,50 @@ class Outcome:
     def _columns(self, x: Array) -> Array:
         xp = namespace(x)
         return xp.take(x, xp.asarray(self._kept, dtype=int), axis=-1)
+
+    # How sure it is
+
+    @cached_property
+    def belief(self) -> Belief | None:
+        """What the posterior says beyond scores; None for rules that know only scores.
+
+        In a batch it has all alternatives; for a single decision those of :attr:`alternatives`.
+        """
+        ask = getattr(self.method, "belief", None)
+        if ask is None:
+            return None
+        belief: Belief = ask()
+        return belief if self.profile.batch else belief.columns(self._kept)
+
+    @property
+    def p_best(self) -> Any:
+        """The probability that each of :attr:`alternatives` is the best; None for rules that give none."""
+        return None if self.belief is None else self.belief.p_best
+
+    @property
+    def expected_regret(self) -> Any:
+        """What choosing each of :attr:`alternatives` costs, expected; None for rules that do not say."""
+        return None if self.belief is None else self.belief.regret
+
+    @property
+    def credible(self) -> Any:
+        """The fewest alternatives that contain the best with 95%, the most probable first; None for rules without."""
+        if self.belief is None:
+            return None
+        return self._each(lambda one: one._names(smallest_set(one.p_best)))
+
+    @property
+    def indistinct(self) -> Any:
+        """Alternatives that cannot be told from the winner at 95%, best first; None for rules without."""
+        if self.belief is None:
+            return None
+
+        def near(one: "Outcome") -> list[Any]:
+            first, *others = one._drawn()
+            above = one.belief.p_above  # type: ignore[union-attr]
+            return one._names([j for j in others if above[first, j] < (1 + LEVEL) / 2])
+
+        return self._each(near)
 
     # Order
 
@@ -207,6 +262,7 @@ class Outcome:
         lone = [str(names[self._kept[j]]) for j in self._tiers[0] if seen[self._kept[j]] == 1]
         if lone and len(self.profile) > 2:
             messages.append(f"only one voter saw {', '.join(lone)}, which comes out best")
+        messages += self.method.remarks(self.profile.ballots, self.profile.alternatives)
         if any(np.isinf(value) for value in self.details.values()):
             messages.append("all voters agree, so the maximum-likelihood difference is infinite")
         return tuple(messages)
@@ -218,6 +274,7 @@ class Outcome:
         odd |= (among_best(scores, np.asarray(self.rounding)) & (seen == 1)).any(axis=-1)
         for value in self.details.values():
             odd |= np.isinf(np.asarray(value))
+        odd |= np.asarray(self.method.odd(self.profile.ballots))
         wanted = np.flatnonzero(odd.reshape(self.profile.batch[0], -1).any(axis=1))
         return [(self.profile.decision_names[d], self._decision(int(d), self.profile.decision(int(d)))) for d in wanted]
 
@@ -245,9 +302,32 @@ class Outcome:
                 result["chosen"] = list(map(str, self.chosen))
             except TieError:
                 result["chosen"] = None
+        if self.belief is not None:
+            result |= self._how_sure(self.belief)
         for name, value in self.details.items():
             result[name] = float(value) if math.isfinite(value) else str(float(value))
         return result
+
+    def _how_sure(self, belief: Belief) -> dict[str, Any]:
+        """Return what is known beyond the scores, as plain objects."""
+        names = list(map(str, self.alternatives))
+
+        def by_name(x: Array) -> dict[str, float]:
+            return {name: float(value) for name, value in zip(names, x, strict=True)}
+
+        return {
+            "p_best": by_name(belief.p_best),
+            "intervals": {
+                name: [float(a), float(b)] for name, a, b in zip(names, belief.low, belief.high, strict=True)
+            },
+            "expected_regret": by_name(belief.regret),
+            "credible": list(map(str, self.credible)),
+            "indistinct": list(map(str, self.indistinct)),
+            "sigma": by_name(belief.sigma),
+            "tau": float(belief.tau),
+            "sigma_over_tau": dict(zip(("estimate", "low", "high"), map(float, belief.scale), strict=True)),
+            "efficiency": None if np.isnan(belief.efficiency) else float(belief.efficiency),
+        }
 
     def to_json(self, explain: bool = False) -> str:
         """Return one JSON object, or for a batch one a line with its ``decision``; ``explain`` adds the reasons.

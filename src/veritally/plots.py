@@ -24,14 +24,17 @@ _MOST_PANELS = 24
 
 
 def save(outcome: Outcome, path: str | PathLike[str]) -> None:
-    """Save a picture of an outcome: scores, with each voter's contribution stacked, a panel for each decision."""
+    """Save a picture of an outcome, a panel for each decision.
+
+    Intervals and P(best) where the rule knows them, else scores with each voter's contribution stacked.
+    """
     panels = outcome.singles()
     if len(panels) > _MOST_PANELS:
         raise InputError(f"{len(panels)} decisions are too many for one picture; plot at most {_MOST_PANELS} at a time")
     heights = [1.3 + 0.38 * len(one.alternatives) for _, one in panels]
     with _picture(path, heights) as axes:
         for (name, one), ax in zip(panels, axes, strict=True):
-            draw(one, ax)
+            (draw if one.belief is None else draw_belief)(one, ax)
             if name is not None:
                 ax.set_title(_short(name, 60), loc="left")
 
@@ -79,6 +82,31 @@ def _picture(path: str | PathLike[str], heights: list[float]) -> Iterator[Any]:
         buffer = io.BytesIO()
         figure.savefig(buffer, format=Path(path).suffix.lower().lstrip("."), dpi=150)
     write_whole(path, buffer.getvalue())
+
+
+def draw_belief(outcome: Outcome, ax: Any) -> None:
+    """Draw a single decision on matplotlib axes: estimates with 95% intervals, and P(best) as bars beside them."""
+    belief = outcome.belief
+    assert belief is not None
+    order = outcome._drawn()
+    rows = np.arange(len(order))
+    scores = np.asarray(outcome.scores, dtype=float)[order]
+    low, high, best = (np.asarray(x)[order] for x in (belief.low, belief.high, belief.p_best))
+    colours = [_COLOURS[2] if rank < outcome.choose else _COLOURS[0] for rank in range(len(order))]
+    ax.hlines(rows, low, high, color=colours, linewidth=2.5)
+    ax.scatter(scores, rows, color=colours, s=36, zorder=3)
+    ax.set_yticks(rows, [_short(outcome.alternatives[j], 32) for j in order])
+    ax.tick_params(axis="y", length=0)
+    ax.invert_yaxis()
+    ax.set_xlabel("estimate and 95% interval")
+    side = ax.inset_axes((1.04, 0, 0.3, 1), sharey=ax)
+    side.barh(rows, best, height=0.6, color=colours)
+    for row, share in zip(rows, best, strict=True):
+        side.text(share + 0.03, row, f"{share:.0%}", va="center", fontsize="small")
+    side.set_xlim(0, 1.25)
+    side.set_xticks([0, 0.5, 1], ["0", "½", "1"])
+    side.tick_params(axis="y", left=False, labelleft=False)
+    side.set_xlabel("P(best)")
 
 
 def draw(outcome: Outcome, ax: Any) -> None:

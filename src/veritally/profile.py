@@ -305,9 +305,9 @@ class Profile:
         """Keep only each voter's favourite, or favourites where they tie."""
         return self.coarsened("top")
 
-    def coarsened(self, kind: Kind) -> Self:
-        """Keep only what votes of ``kind``, no finer than these, say."""
-        return self if self.kind == kind else self._with(ballots=_frozen(coarsened(self.ballots, kind)))
+    def coarsened(self, kind: Kind | None) -> Self:
+        """Keep only what votes of ``kind``, no finer than these, say; None for all."""
+        return self if kind in (None, self.kind) else self._with(ballots=_frozen(coarsened(self.ballots, kind)))
 
     @property
     def values(self) -> Array:
@@ -353,9 +353,12 @@ class Profile:
         if self.kind == "differences":
             votes = xp.take(votes, rows, axis=-1) * (1 if chosen == [0, 1] else -1)
         else:
-            votes = xp.take(xp.take(votes, rows, axis=-2), columns, axis=-1)
+            axis = len(self.batch)
+            votes = xp.take(xp.take(votes, rows, axis=axis), columns, axis=axis + 1)
         if self.kind == "rankings":
             votes = midranks(xp.where(votes > 0, votes, xp.nan))
+        if self.kind == "mixed":
+            votes = _selected_layers(votes, chosen)
         if self.kind == "top":
             votes = shared(votes > 0, votes.dtype)
         return self._with(
@@ -383,13 +386,27 @@ class Profile:
         voters, alternatives = (labels.at(d) for labels in (self._voters, self._alternatives))
         m, n = (len(voters), len(alternatives)) if len(self.batch) == 1 else self.shape[-2:]
         votes, counts, multiplicity, _ = (x[d] for x in self.ballots)
-        votes = votes[..., :m] if self.kind == "differences" else votes[..., :m, :n]
+        within = (slice(None),) * (len(self.batch) - 1)
+        votes = votes[..., :m] if self.kind == "differences" else votes[*within, :m, :n]
         return self._with(
             ballots=ballots_of(self.kind, votes, counts[..., :m, :n], multiplicity[..., :m]),
             decisions=None,
             _voters=Labels(m, voters if self._voters.names else None),
             _alternatives=Labels(n, alternatives if self._alternatives.names else None),
         )
+
+
+def _selected_layers(votes: Array, chosen: list[int]) -> Array:
+    """Close the ranks of mixed votes up over what was left out; turn differences, or drop those that lost a side."""
+    xp = namespace(votes)
+    values, differences, ranks = (votes[..., layer] for layer in range(3))
+    blank = xp.full_like(values, xp.nan)
+    if sorted(chosen) == [0, 1]:
+        given = differences[..., chosen.index(1)]
+        differences = xp.stack([blank[..., 0], given if chosen == [0, 1] else -given], axis=-1)
+    else:
+        differences = blank
+    return xp.stack([values, differences, midranks(xp.where(ranks > 0, ranks, xp.nan))], axis=-1)
 
 
 def _frozen(ballots: Ballots) -> Ballots:

@@ -8,14 +8,19 @@ from typing import Any
 
 from veritally.ballots import KINDS, Kind
 from veritally.errors import InputError
+from veritally.inference.mle import MaximumLikelihood
+from veritally.inference.posterior import Posterior
 from veritally.profile import Profile
 from veritally.rules.cardinal import Difference, Mean
+from veritally.rules.exact import ExactScore, NormalScores
 from veritally.rules.pairwise import Pairwise, maximum_likelihood_difference
 from veritally.rules.positional import EXPERIENCES, Borda, BordaSqrtCount, Plurality, Positional, Veto
 from veritally.rules.rule import Experience, Rule
 from veritally.rules.top import TopGradient, TopLowerBound, TopMonteCarlo, TopZero
 
 _PAPER = "Pitis & Zhang (2020)"
+_EXACT = "docs/exact.md"
+_INTERNAL = {"votes", "count_range"}  # what a rule is told by whoever runs it, not by a user
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,7 @@ class RuleInfo:
     name, aliases
         The canonical name, and the paper's labels for it, which work wherever the name does.
     votes
-        The kind of votes it takes; finer ones are coarsened to it.
+        The kind of votes it takes; finer ones are coarsened to it. None for any, as they are.
     summary
         What it does, in a line.
     uses_counts
@@ -45,7 +50,7 @@ class RuleInfo:
     """
 
     name: str
-    votes: Kind
+    votes: Kind | None
     summary: str
     encoder: Any
     aliases: tuple[str, ...] = ()
@@ -61,7 +66,7 @@ class RuleInfo:
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of what the rule can be told."""
-        return tuple(field.name for field in fields(self.encoder))
+        return tuple(field.name for field in fields(self.encoder) if field.name not in _INTERNAL)
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -75,16 +80,24 @@ class RuleInfo:
                 takes = f"it takes {' and '.join(self.parameters)}" if self.parameters else "it takes none"
                 raise InputError(f"the rule {self.name} has no parameter {name}; {takes}")
 
-    def make(self, **parameters: Any) -> Rule:
+    @property
+    def iterative(self) -> bool:
+        """Whether it goes over the votes until it has arrived, instead of once."""
+        return hasattr(self.encoder, "scores")
+
+    def make(self, **parameters: Any) -> Any:
         """Make the rule with these parameters."""
-        self.require(parameters)
+        self.require(set(parameters) - _INTERNAL)
         try:
             encoder = self.encoder(**parameters)
         except TypeError as error:
             needed = " and ".join(self.parameters)
             raise InputError(f"the rule {self.name} needs {needed}, one number for each alternative") from error
+        if self.iterative:
+            return encoder
         details = {} if self.details is None else {"details": partial(self.details, **parameters)}
-        return Rule(encoder, self.votes, self.alternatives, self.normalized, self.experience, **details)
+        prior = getattr(encoder, "prior", 0.0)
+        return Rule(encoder, self.votes, self.alternatives, self.normalized, self.experience, prior, **details)
 
     def takes(self, profile: Profile) -> bool:
         """Whether the rule can use these votes, coarsened if need be."""
@@ -96,6 +109,8 @@ class RuleInfo:
             return False
         if self.votes == "differences" and kind == "values":
             return alternatives == 2
+        if self.votes is None:
+            return True
         return KINDS.index(kind) <= KINDS.index(self.votes)
 
     def __repr__(self) -> str:
@@ -122,6 +137,38 @@ def _with_experience(family: str, votes: Kind, encoder: Callable[..., Any]) -> t
 
 
 _RULES = (
+    RuleInfo(
+        name="posterior",
+        votes=None,
+        summary="the truths given the votes, exact, with how sure they are",
+        encoder=Posterior,
+        cost="mn²·nodes, a few times",
+        reference=_EXACT,
+    ),
+    RuleInfo(
+        name="mle",
+        votes=None,
+        summary="the truths under which the votes are most probable, exact",
+        encoder=MaximumLikelihood,
+        cost="mn²·nodes, a few times",
+        reference=_EXACT,
+    ),
+    RuleInfo(
+        name="score",
+        votes=None,
+        summary="gradient of the exact likelihood at equal truths",
+        encoder=ExactScore,
+        cost="mn·nodes",
+        reference=_EXACT,
+    ),
+    RuleInfo(
+        name="normal-scores",
+        votes="rankings",
+        summary="normal scores of the places, by the voter's precision",
+        encoder=NormalScores,
+        normalized=True,
+        reference=_EXACT,
+    ),
     RuleInfo(
         name="mean",
         aliases=("case1", "oracle"),
@@ -248,12 +295,7 @@ _RULES = (
     ),
 )
 
-_DEFAULTS: dict[Kind, str] = {
-    "values": "mean",
-    "differences": "difference",
-    "rankings": "pairwise",
-    "top": "top-zero",
-}
+_DEFAULT = "posterior"
 
 _BY_NAME = {name: info for info in _RULES for name in (info.name, *info.aliases)}
 
@@ -261,8 +303,8 @@ _BY_NAME = {name: info for info in _RULES for name in (info.name, *info.aliases)
 def rules() -> tuple[RuleInfo, ...]:
     """Every rule.
 
-    >>> [info.name for info in rules() if info.votes == "values"]
-    ['mean']
+    >>> [info.name for info in rules() if info.votes is None]
+    ['posterior', 'mle', 'score']
     """
     return _RULES
 
@@ -282,7 +324,7 @@ def rule_info(name: str) -> RuleInfo:
     raise InputError(f"there is no rule {name!r}; {hint}")
 
 
-def rule(name: str, **parameters: Any) -> Rule:
+def rule(name: str, **parameters: Any) -> Any:
     """Make a rule by name, for use on plain arrays: its methods take the ballots of a profile.
 
     >>> rule("pairwise").scores(Profile(ranks=[[1, 2]], counts=[[2, 2]]).ballots)
@@ -292,12 +334,12 @@ def rule(name: str, **parameters: Any) -> Rule:
 
 
 def rule_for(profile: Profile, name: str | None) -> RuleInfo:
-    """Return the named rule if it can use these votes, or by default the rule that suits their kind."""
-    info = rule_info(_DEFAULTS[profile.kind] if name is None else name)
+    """Return the named rule if it can use these votes; by default the posterior, which can use any."""
+    info = rule_info(_DEFAULT if name is None else name)
     if info.takes(profile):
         return info
     needs = f"{info.votes} of {info.alternatives} alternatives" if info.alternatives else info.votes
-    given = "top choices" if profile.kind == "top" else profile.kind
+    given = {"top": "top choices", "mixed": "of different kinds"}.get(profile.kind, profile.kind)
     usable = ", ".join(other.name for other in _RULES if "+" not in other.name and other.takes(profile))
     raise InputError(
         f"the rule {info.name} needs {needs}, but these votes are {given} of {profile.shape[-1]} alternatives; "

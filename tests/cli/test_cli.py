@@ -33,10 +33,15 @@ def test_decide_prints_a_table_a_person_understands():
     result = run("decide", PANEL)
     assert result.exit_code == 0
     lines = result.output.splitlines()
-    assert lines[0] == "By pairwise: 8 voters, 6 alternatives"
-    assert lines[1].startswith("1  Coral genomics ")
-    assert "█" in lines[1]
-    assert "Winner: Coral genomics, ahead of Protein design by 7.453." in result.output
+    assert lines[0] == "By posterior: 8 voters, 6 alternatives"
+    assert lines[1].split() == ["estimate", "95%", "interval", "P(best)"]
+    assert lines[2].startswith("1  Coral genomics ")
+    assert "█" in lines[2]
+    assert "Winner: Coral genomics, ahead of Protein design by 0.05418." in result.output
+    assert "Coral genomics is best with 3" in result.output
+    assert "cannot be told apart at 95%." in result.output
+    assert "With 95% the best is Coral genomics" in result.output
+    assert "Estimated: σ/τ = 2 (0.87 to 4.5)" in result.output
     assert "Decided by: Reviewer 4" in result.output
     assert "\x1b" not in result.output
 
@@ -46,6 +51,9 @@ def test_explain_names_who_and_what_if():
     assert "Contributions to the lead" in output
     assert "Without Reviewer 4 the winner would be Protein design." in output
     assert "With equal counts the winner would be Protein design." in output
+    plain = run("decide", PANEL, "--rule", "pairwise").output
+    assert plain.splitlines()[1].startswith("1  Coral genomics ")
+    assert "Winner: Coral genomics, ahead of Protein design by 7.453." in plain
     same = run("decide", PANEL, "--explain", "--rule", "borda").output
     assert "With equal counts the winner would be the same." in same
 
@@ -94,7 +102,7 @@ def test_choose_marks_the_best_k():
         in run("decide", PANEL, "--choose", "3").output
     )
     assert "Tie: Quantum sensing and Protein design" in run("decide", PANEL, "--rule", "veto").output
-    explained = run("decide", PANEL, "--choose", "2", "--explain").output
+    explained = run("decide", PANEL, "--choose", "2", "--explain", "--rule", "pairwise").output
     assert "No single voter, left out, would change the chosen." in explained
 
 
@@ -116,7 +124,7 @@ def test_standard_input_and_values(file):
     assert "Values are negated" in run("decide", "-", "--lower-is-better", input=text).output
     lower = json.loads(run("decide", "-", "--json", "--lower-is-better", input=text).output)
     assert lower["winner"] == "A"
-    assert json.loads(run("decide", "-", "--json", "--ballots", "top", input=text).output)["rule"] == "top-zero"
+    assert json.loads(run("decide", "-", "--json", "--ballots", "top", input=text).output)["rule"] == "posterior"
 
 
 def test_majority_says_how_far_and_infinity(file):
@@ -223,7 +231,7 @@ def test_output_that_cannot_be_written_is_one_sentence():
 def test_a_reader_that_goes_away_leaves_no_traceback():
     command = f"{sys.executable} -m veritally rules | head -1"
     result = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
-    assert result.stdout.startswith("mean")
+    assert result.stdout.startswith("posterior")
     assert "Traceback" not in result.stderr
 
 
@@ -232,8 +240,11 @@ def test_plot_of_many_decisions_and_voters(tmp_path, file):
         f"p,v{i},{a},{1 + (i + j) % 3}\nq,v{i},{a},{j + 1}\n" for i in range(12) for j, a in enumerate("ABC")
     )
     path = tmp_path / "picture.svg"
-    assert run("decide", file("decision,voter,alternative,rank\n" + rows), "--plot", path).exit_code == 0
+    votes = file("decision,voter,alternative,rank\n" + rows)
+    assert run("decide", votes, "--rule", "pairwise", "--plot", path).exit_code == 0
     assert path.read_text().count("<!-- 4 others -->") == 2
+    assert run("decide", votes, "--plot", path).exit_code == 0
+    assert path.read_text().count("<!-- P(best) -->") == 2
     many = "".join(f"d{i},u,A,1\nd{i},u,B,2\n" for i in range(30))
     result = run("decide", file("decision,voter,alternative,rank\n" + many), "--plot", path)
     assert result.exit_code == 2
@@ -302,4 +313,4 @@ def test_the_readme_shows_what_the_demo_prints():
     printed = run("decide", PANEL, "--explain").output.splitlines()
     assert len(shown) > 6
     for line, ours in zip(shown, printed, strict=False):
-        assert ours.rstrip().startswith(line.removeprefix("    ").removesuffix("…"))
+        assert ours.rstrip().startswith(line.removeprefix("    ").removesuffix("…").rstrip())

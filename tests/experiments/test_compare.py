@@ -7,7 +7,7 @@ from scipy import stats
 
 import veritally as vt
 from veritally.ballots import TopChoices, by_kind
-from veritally.experiments.lineup import Entry, Lineup
+from veritally.experiments.lineup import Entry, Lineup, Told
 from veritally.experiments.run import judge_drawn, run
 from veritally.noise.simulation import draws
 from veritally.rules.rule import scores_of
@@ -68,8 +68,8 @@ def test_jax_gives_the_same_measures_on_the_same_draws(x64):
         10,
     )
     drawn = next(draws(scenario, 0, 0, 50))
-    ours = judge_drawn(lineup, ("regret",), 1.0, drawn, (0, 0))
-    theirs = judge_drawn(lineup, ("regret",), 1.0, type(drawn)(*map(jnp.asarray, drawn)), (0, 0))
+    ours = judge_drawn(lineup, ("regret",), Told(1.0), drawn, (0, 0))
+    theirs = judge_drawn(lineup, ("regret",), Told(1.0), type(drawn)(*map(jnp.asarray, drawn)), (0, 0))
     np.testing.assert_allclose(ours, theirs, atol=1e-12)
 
 
@@ -77,7 +77,7 @@ def test_shared_work_gives_what_each_rule_gives_alone():
     profile = vt.simulate("high-variance", voters=7, instances=5, experience="uniform:0:9").profile
     lineup = Lineup.of(None, "values", 10)
     ballots = by_kind(profile.ballots, lineup.kinds)
-    made = lineup.make(1.0, 3)
+    made = lineup.make(Told(1.0), 3)
     for label, scores in scores_of(made, ballots).items():
         np.testing.assert_array_equal(scores, made[label].scores(ballots[made[label].votes]), err_msg=label)
 

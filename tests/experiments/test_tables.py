@@ -321,4 +321,4 @@ def test_the_inner_loop_needs_nothing_but_numpy_and_scipy(tmp_path):
         "print(len(list(r.results())))"
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert int(printed) == 4 * 25
+    assert int(printed) == 4 * 26

@@ -4,13 +4,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from scipy import integrate, special
 
 import veritally as vt
 from support import (
+    ANY_VOTES,
+    ONE_PASS,
     RULES,
     SURE,
+    over_profiles,
     parameters,
     random_profile,
     rule_and_ballots,
@@ -28,23 +32,27 @@ def profiles_for(name, **given):
 
 
 def given_profile(name, data, **given):
-    return data.draw(profiles_for(name, **given))
+    """Votes that the rule is to be tried on: values, or of any kind if it uses them as they are."""
+    profile = data.draw(profiles_for(name, **given))
+    return profile.coarsened(data.draw(kinds_for(name)))
+
+
+def kinds_for(name):
+    return st.sampled_from(["values", "rankings", "top"]) if name in ANY_VOTES else st.just("values")
 
 
 def reordered(profile, voters=None, alternatives=None):
     return profile.select(voters=voters, alternatives=alternatives)
 
 
-@pytest.mark.parametrize("name", SURE)
-@given(data=st.data())
+@over_profiles(SURE)
 def test_anonymity(name, data):
     profile = given_profile(name, data)
     order = data.draw(st.permutations(profile.voters))
     np.testing.assert_allclose(scores(reordered(profile, voters=order), name), scores(profile, name), **CLOSE)
 
 
-@pytest.mark.parametrize("name", SURE)
-@given(data=st.data())
+@over_profiles(SURE)
 def test_neutrality(name, data):
     profile = given_profile(name, data)
     order = data.draw(st.permutations(profile.alternatives))
@@ -53,8 +61,7 @@ def test_neutrality(name, data):
     )
 
 
-@pytest.mark.parametrize("name", SURE)
-@given(data=st.data())
+@over_profiles(ONE_PASS)
 def test_tallies_of_groups_add_up(name, data):
     profile = given_profile(name, data, voters=(2, 6))
     rule, ballots = rule_and_ballots(profile, name)
@@ -69,22 +76,22 @@ def test_tallies_of_groups_add_up(name, data):
             np.testing.assert_allclose(one + other, whole, **CLOSE)
 
 
-@pytest.mark.parametrize("name", SURE)
-@given(data=st.data())
+@over_profiles(SURE)
 def test_multiplicity_is_copies(name, data):
-    profile = given_profile(name, data)
+    profile = data.draw(profiles_for(name))
+    kind = data.draw(kinds_for(name))
     times = data.draw(st.lists(st.integers(0, 3), min_size=len(profile), max_size=len(profile)))
     times[0] = max(times[0], 1)
     weighed = vt.Profile(values=profile.values, counts=profile.counts, multiplicity=times)
     rows = np.repeat(np.arange(len(profile)), times)
     copied = vt.Profile(values=profile.values[rows], counts=profile.counts[rows])
-    np.testing.assert_allclose(scores(weighed, name), scores(copied, name), **CLOSE)
+    np.testing.assert_allclose(scores(weighed.coarsened(kind), name), scores(copied.coarsened(kind), name), **CLOSE)
 
 
-@pytest.mark.parametrize("name", SURE)
-@given(data=st.data())
+@over_profiles(SURE)
 def test_batch_is_loop_and_padding_changes_nothing(name, data):
-    singles = [given_profile(name, data) for _ in range(3)]
+    kind = data.draw(kinds_for(name))
+    singles = [data.draw(profiles_for(name)).coarsened(kind) for _ in range(3)]
     if name == "positional":  # one vector of points fits one number of alternatives
         singles = [one for one in singles if one.shape[-1] == singles[0].shape[-1]]
     batch = scores(vt.stack(singles), name)
@@ -93,8 +100,7 @@ def test_batch_is_loop_and_padding_changes_nothing(name, data):
         assert (row[single.shape[-1] :] == -np.inf).all()
 
 
-@pytest.mark.parametrize("name", RULES)
-@given(data=st.data())
+@over_profiles(RULES)
 def test_no_nan_whatever_was_not_seen(name, data):
     profile = given_profile(name, data)
     rule, ballots = rule_and_ballots(profile, name)
@@ -102,8 +108,7 @@ def test_no_nan_whatever_was_not_seen(name, data):
         assert not np.isnan(result).any()
 
 
-@pytest.mark.parametrize("name", RULES)
-@given(data=st.data())
+@over_profiles(RULES)
 def test_weights_sum_to_scores(name, data):
     profile = given_profile(name, data)
     rule, ballots = rule_and_ballots(profile, name)
@@ -111,8 +116,7 @@ def test_weights_sum_to_scores(name, data):
     np.testing.assert_allclose(total_[given_ > -np.inf], given_[given_ > -np.inf], **CLOSE)
 
 
-@pytest.mark.parametrize("name", SURE)
-@given(data=st.data())
+@over_profiles(SURE)
 def test_leave_one_out_is_leaving_one_out(name, data):
     profile = given_profile(name, data, voters=(2, 5))
     rule, ballots = rule_and_ballots(profile, name)
@@ -146,7 +150,7 @@ ANONYMOUS_TWINS |= {name: name.split("+")[0] for name in RULES if "+" in name}
 @given(data=st.data())
 def test_equal_counts_give_the_anonymous_twin(name, data):
     """Scores are those of the twin, up to scale and shift, when everybody saw everything equally often."""
-    profile = given_profile(name, data, zeros=False, counts=(7,))
+    profile = data.draw(profiles_for(name, zeros=False, counts=(7,)))
     own, twin = scores(profile, name), scores(profile, ANONYMOUS_TWINS[name])
     own, twin = own - own.mean(), twin - twin.mean()
     if np.abs(twin).max() > 1e-9:
@@ -158,8 +162,44 @@ def test_equal_counts_give_the_anonymous_twin(name, data):
 
 def test_every_rule_that_uses_counts_has_a_twin_or_a_reason():
     without = {info.name for info in vt.rules() if info.uses_counts} - set(ANONYMOUS_TWINS)
-    # Cardinal rules become plain means, majority is pairwise on two alternatives, Monte Carlo is random.
-    assert without == {"mean", "difference", "majority", "top-monte-carlo"}
+    # Cardinal rules become plain means, majority is pairwise on two alternatives, Monte Carlo is random; these two
+    # become positional ones with points below; the posterior and the maximum likelihood are no sums over voters.
+    reasons = {"mean", "difference", "majority", "top-monte-carlo"} | {"score", "normal-scores"} | {"posterior", "mle"}
+    assert without == reasons
+
+
+def normal_order_statistics(n):
+    """Expected order statistics of n standard normals, the largest first, by numerical integration."""
+
+    def density(x, r):  # of the r-th largest
+        log = special.gammaln(n + 1) - special.gammaln(r) - special.gammaln(n - r + 1)
+        log += (r - 1) * special.log_ndtr(-x) + (n - r) * special.log_ndtr(x) - x**2 / 2
+        return np.exp(log) / np.sqrt(2 * np.pi)
+
+    return [integrate.quad(lambda x, r=r: x * density(x, r), -12, 12, epsabs=1e-12)[0] for r in range(1, n + 1)]
+
+
+@pytest.mark.parametrize("name", ["score", "normal-scores"])
+@given(data=st.data())
+def test_equal_counts_give_normal_scores_of_the_places(name, data):
+    """Sums of expected order statistics, where everybody saw everything equally often; ties share their places'."""
+    profile = data.draw(profiles_for(name, zeros=False, counts=(7,))).as_rankings()
+    n = profile.shape[-1]
+    own = scores(profile, name)
+    twin = scores(profile, "positional", points=normal_order_statistics(n))
+    if np.abs(twin).max() > 1e-9:
+        np.testing.assert_allclose(own / np.abs(own).max(), twin / np.abs(twin).max(), atol=1e-8)
+    else:
+        np.testing.assert_allclose(own, 0, atol=1e-9)
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=6))
+def test_equal_counts_make_the_score_of_favourites_plurality(top):
+    profile = vt.Profile(top=top, counts=[[7] * 4] * len(top))
+    own, twin = scores(profile, "score"), scores(profile, "plurality")
+    twin = twin - twin.mean()
+    np.testing.assert_allclose(own * np.abs(twin).max(), twin * np.abs(own).max(), atol=1e-8)
+    assert own @ twin >= 0
 
 
 @pytest.mark.parametrize("name", [info.name for info in vt.rules() if not info.uses_counts])
@@ -184,7 +224,15 @@ def test_inputs_stay_as_they_are(name):
     assert counts.flags.writeable
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", ANY_VOTES)
+def test_rules_for_any_votes_use_all_that_they_say(name):
+    profile = random_profile(2, voters=5, alternatives=3, kind="values")
+    each = [scores(profile.coarsened(kind), name) for kind in ("values", "rankings", "top")]
+    for i in range(3):
+        assert np.abs(each[i] - each[i - 1]).max() > 1e-3
+
+
+@pytest.mark.parametrize("name", [name for name in RULES if name not in ANY_VOTES])
 def test_finer_votes_are_coarsened(name):
     info = next(info for info in vt.rules() if info.name == name)
     profile = random_profile(2, alternatives=info.alternatives or 5, kind="values")
@@ -201,7 +249,7 @@ def jax_ballots(ballots, dtype):
     return type(ballots)(*(jnp.asarray(x, dtype=dtype if x.dtype != bool else bool) for x in ballots))
 
 
-@pytest.mark.parametrize("name", SURE)
+@pytest.mark.parametrize("name", ONE_PASS)
 @pytest.mark.usefixtures("x64")
 def test_jax_agrees_under_jit_and_vmap(name):
     n = 2 if rule_only_for_two(name) else 6
@@ -234,7 +282,28 @@ def test_monte_carlo_runs_under_jit_and_vmap():
         assert np.abs(np.asarray(run(on_jax)) - exact).max() < 0.2 * np.abs(exact).max()
 
 
-@pytest.mark.parametrize("name", SURE)
+@pytest.mark.parametrize("kind", ["values", "rankings"])
+@pytest.mark.parametrize("name", ["posterior", "mle"])
+@pytest.mark.usefixtures("x64")
+def test_jax_agrees_where_rules_iterate(name, kind):
+    profile = random_profile(3, voters=4, alternatives=3, kind=kind, batch=(2,))
+    rule, ballots = rule_and_ballots(profile, name)
+    got = jax.jit(rule.scores)(jax_ballots(ballots, jnp.float64))
+    assert isinstance(got, jax.Array)
+    np.testing.assert_allclose(got, rule.scores(ballots), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["posterior", "mle"])
+def test_single_precision_stays_and_is_near_where_rules_iterate(name):
+    double = random_profile(4, voters=6, alternatives=3)
+    single = vt.Profile(ranks=np.float32(double.ranks), counts=np.float32(double.counts))
+    rule, ballots = rule_and_ballots(single, name)
+    got = rule.scores(ballots)
+    assert got.dtype == np.float32
+    np.testing.assert_allclose(got, scores(double, name), atol=2e-3)
+
+
+@pytest.mark.parametrize("name", ONE_PASS)
 def test_single_precision_stays_and_is_near(name):
     n = 2 if rule_only_for_two(name) else 6
     double = random_profile(4, voters=15, alternatives=n, kind="values", zeros=n > 2)
@@ -247,14 +316,12 @@ def test_single_precision_stays_and_is_near(name):
         np.testing.assert_allclose(got, expected, rtol=2e-4, atol=2e-4 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("name", SURE)
-@settings(max_examples=10)
-@given(data=st.data())
+@over_profiles(SURE, most=10)
 def test_shared_tallies_give_the_same_scores(name, data):
     profile = given_profile(name, data)
     together = vt.evaluate(
         profile,
-        [name, *(["pairwise", "borda"] if profile.shape[-1] > 2 else [])],
+        [name, *(["pairwise", "borda"] if profile.shape[-1] > 2 and profile.kind != "top" else [])],
         **parameters(name, profile.shape[-1]),
     )
     np.testing.assert_allclose(together[name], scores(profile, name), **CLOSE)

@@ -13,6 +13,7 @@ _EXAMPLES = """\b
 Examples:
   veritally decide votes.csv
   veritally decide votes.parquet --rule case4 --sigma 3.5 --explain
+  veritally decide votes.csv --count-error replacement:0.1 --cap 100
   veritally decide papers.csv --choose 10 --tie-break random --seed 7
   veritally decide delays.csv --lower-is-better --plot delays.png
   cat votes.jsonl | veritally decide - --json
@@ -21,14 +22,21 @@ Examples:
 
 @click.command(epilog=_EXAMPLES, short_help="Decide the votes in a file.")
 @click.argument("file")
-@click.option(
-    "--rule", metavar="NAME", help="The rule, by name or paper label; by default the one that suits the votes."
-)
+@click.option("--rule", metavar="NAME", help="The rule, by name or paper label; by default posterior.")
 @click.option(
     "--sigma",
     multiple=True,
     metavar="NUMBER | NAME=NUMBER",
-    help="Standard deviation of one observation; for one per alternative, N,N,… or NAME=NUMBER for each.",
+    help="Standard deviation of one observation; for one per alternative, N,N,… or NAME=NUMBER for each. By default "
+    "posterior estimates it.",
+)
+@click.option("--tau", type=float, metavar="NUMBER", help="Standard deviation of the truths; for posterior.")
+@click.option("--cap", type=float, metavar="NUMBER", help="The most that a count may count for; for posterior and mle.")
+@click.option(
+    "--count-error",
+    metavar="SPEC",
+    help="How counts may be wrong: percentage:SIZE or replacement:PROBABILITY, or without a number to estimate it; for "
+    "posterior.",
 )
 @click.option(
     "--ballots", type=click.Choice(["value", "rank", "top"]), help="Which column is the vote; top: favourites only."
@@ -52,6 +60,9 @@ def decide(
     file: str,
     rule: str | None,
     sigma: tuple[str, ...],
+    tau: float | None,
+    cap: float | None,
+    count_error: str | None,
     ballots: Any,
     choose: int,
     lower_is_better: bool,
@@ -73,8 +84,8 @@ def decide(
         parameters["sigma"] = sigma_in(*sigma)
     if points is not None:
         parameters["points"] = points.split(",")
-    if samples is not None:
-        parameters["samples"] = samples
+    given = {"samples": samples, "tau": tau, "cap": cap, "count_error": count_error}
+    parameters |= {name: value for name, value in given.items() if value is not None}
     if plot is not None:
         from veritally.plots import require_picture
 
@@ -82,6 +93,7 @@ def decide(
     with working(file):
         profile = read(file, ballots=ballots, lower_is_better=lower_is_better)
         outcome = decide_(profile, rule, choose=choose, tie_break=tie_break or "error", seed=seed, **parameters)
+        _ = outcome.belief
     if tie_break == "error":
         _ = outcome.chosen
     if as_json:

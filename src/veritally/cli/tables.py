@@ -4,11 +4,13 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich.bar import Bar
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from veritally.belief import Belief
 from veritally.explanation import Explanation
 from veritally.outcome import Outcome
 from veritally.registry import RuleInfo
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
     from veritally.experiments.compare import Comparison
     from veritally.experiments.tables import Reproduction
 
-_BAR = 30  # characters
+_BAR, _SHORT = 30, 20  # characters
+_ROUGH = 0.5  # of importance samples that count, below which the answer is rough
 _WIDEST = 120  # of a table of numbers, which rather wraps than loses digits
 
 
@@ -35,8 +38,9 @@ def print_outcome(outcome: Outcome, explain: bool) -> None:
         return
     table = Table(box=None, header_style="dim", pad_edge=False)
     first = "winner" if outcome.choose == 1 else f"best {outcome.choose}"
-    for title in ("decision", first, "runner-up", "lead", "voters"):
-        table.add_column(title, justify="right" if title in ("lead", "voters") else "left")
+    sure = () if outcome.belief is None else ("P(best)",)
+    for title in ("decision", first, *sure, "runner-up", "lead", "voters"):
+        table.add_column(title, justify="right" if title in ("P(best)", "lead", "voters") else "left")
     for name, one in outcome.singles():
         table.add_row(*map(Text, (str(name), *_summary(one))))
     console.print(Text(f"By {outcome.rule}"))
@@ -99,7 +103,7 @@ def print_rules(rules: Iterable[RuleInfo]) -> None:
     for info in rules:
         aliases = f" ({', '.join(info.aliases)})" if info.aliases else ""
         facts = [
-            info.votes if info.alternatives is None else f"{info.votes} of {info.alternatives} alternatives",
+            _kinds(info),
             "uses counts" if info.uses_counts else "ignores counts",
             "random" if info.stochastic else "deterministic",
             f"cost {info.cost}",
@@ -109,26 +113,94 @@ def print_rules(rules: Iterable[RuleInfo]) -> None:
         console.print(Text(f"    {'; '.join(facts)}", style="dim"), soft_wrap=True)
 
 
-def _summary(outcome: Outcome) -> tuple[str, str, str, str]:
-    """One decision in a line: the chosen, the runner-up, the lead, voters."""
+def _kinds(info: RuleInfo) -> str:
+    """Say what votes a rule takes."""
+    if info.votes is None:
+        return "any votes"
+    return info.votes if info.alternatives is None else f"{info.votes} of {info.alternatives} alternatives"
+
+
+def _summary(outcome: Outcome) -> tuple[str, ...]:
+    """One decision in a line: the chosen, perhaps how sure that is, the runner-up, the lead, voters."""
     explanation = outcome.explain()
+    sure = []
+    if outcome.belief is not None:
+        best = dict(zip(outcome.alternatives, outcome.belief.p_best, strict=True))
+        sure.append(_percent(best[outcome.ordered[0]]))
     if explanation.runner_up is None:
-        return _chosen(outcome), "", "", str(outcome.voters)
-    return _chosen(outcome), str(explanation.runner_up), f"{explanation.lead:.3g}", str(outcome.voters)
+        return _chosen(outcome), *sure, "", "", str(outcome.voters)
+    return _chosen(outcome), *sure, str(explanation.runner_up), f"{explanation.lead:.3g}", str(outcome.voters)
 
 
 def _print_single(console: Console, outcome: Outcome, explain: bool) -> None:
     voters = f"{outcome.voters} voter{'s' if outcome.voters > 1 else ''}"
     console.print(Text(f"By {outcome.rule}: {voters}, {len(outcome.alternatives)} alternatives"))
-    console.print(_scores(outcome))
+    console.print(_scores(outcome) if outcome.belief is None else _beliefs(outcome, outcome.belief))
     explanation = outcome.explain()
-    for line in _verdict(outcome, explanation):
+    lines = _verdict(outcome, explanation)
+    if outcome.belief is not None:
+        lines[1:1] = _sureness(outcome, outcome.belief)
+    for line in lines:
         console.print(Text(line), soft_wrap=True)
     if explain:
         if explanation.runner_up is not None:
             console.print(_contributions(explanation))
         for line in _what_if(explanation):
             console.print(Text(line), soft_wrap=True)
+
+
+def _beliefs(outcome: Outcome, belief: Belief) -> Table:
+    """Alternatives in order: estimate, interval, and the probability of being the best as a bar."""
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    for title in ("", " ", "estimate", "95% interval", "P(best)", "  "):
+        table.add_column(title, justify="left" if title.isspace() else "right", no_wrap=title != " ")
+    digits = max(0, 2 - math.floor(math.log10(float(np.max(belief.high - belief.low)) or 1)))
+    rank = 1
+    for tier in outcome._tiers:
+        for j in tier:
+            style = "bold green" if rank <= outcome.choose else ""
+            table.add_row(
+                f"{rank}{'=' if len(tier) > 1 else ''}",
+                Text(str(outcome.alternatives[j]), style=style),
+                f"{float(outcome.scores[j]):.{digits}f}",
+                f"{belief.low[j]:.{digits}f} to {belief.high[j]:.{digits}f}",
+                _percent(belief.p_best[j]),
+                _bar(float(belief.p_best[j]), [1.0], "green" if style else "blue", width=_SHORT),
+            )
+        rank += len(tier)
+    return table
+
+
+def _percent(share: float) -> str:
+    """Write a probability as a person would: never a certainty that it is not."""
+    if share > 0.995:
+        return "> 99%"
+    return "< 1%" if share < 0.005 else f"{share:.0%}"
+
+
+def _sureness(outcome: Outcome, belief: Belief) -> list[str]:
+    """Say how sure it is, and what was found out on the way."""
+    names = outcome.ordered
+    best = dict(zip(outcome.alternatives, belief.p_best, strict=True))
+    near = outcome.indistinct
+    told = (
+        f"{_and([names[0], *near])} cannot be told apart at 95%" if near else "it stands apart from all others at 95%"
+    )
+    lines = [f"{names[0]} is best with {_percent(best[names[0]])}; {told}."]
+    if len(outcome.credible) > 1:
+        lines.append(f"With 95% the best is {_or(outcome.credible)}.")
+    ratio, low, high = (float(x) for x in belief.scale)
+    if low < high:
+        lines.append(f"Estimated: σ/τ = {ratio:.2g} ({low:.2g} to {high:.2g}), one observation's noise to the spread.")
+    if belief.efficiency < _ROUGH:
+        lines.append(f"The probabilities are rough: {float(belief.efficiency):.0%} of the importance samples count.")
+    return lines
+
+
+def _or(names: list[Any]) -> str:
+    """Join names as in "A, B or C"."""
+    *most, last = map(str, names)
+    return f"{', '.join(most)} or {last}" if most else last
 
 
 def _scores(outcome: Outcome) -> Table:
@@ -153,11 +225,11 @@ def _scores(outcome: Outcome) -> Table:
     return table
 
 
-def _bar(value: float, values: list[float], colour: str) -> Bar:
+def _bar(value: float, values: list[float], colour: str, width: int = _BAR) -> Bar:
     """Draw a bar from zero, on the scale of all ``values``."""
     low, high = min(0.0, *values), max(0.0, *values)
     size = high - low or 1.0
-    return Bar(size, min(value, 0.0) - low, max(value, 0.0) - low, width=_BAR, color=colour)
+    return Bar(size, min(value, 0.0) - low, max(value, 0.0) - low, width=width, color=colour)
 
 
 def _verdict(outcome: Outcome, explanation: Explanation) -> list[str]:

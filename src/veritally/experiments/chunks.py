@@ -32,7 +32,10 @@ _AHEAD = 4  # chunks handed out for each worker
 _SOURCES = (
     "arrays.py",
     "ballots.py",
+    "belief.py",
     "registry.py",
+    "likelihood/*.py",
+    "inference/*.py",
     "rules/*.py",
     "noise/*.py",
     "experiments/chunks.py",

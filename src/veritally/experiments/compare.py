@@ -13,7 +13,7 @@ from veritally.checks import whole
 from veritally.engine import checked_parameters
 from veritally.errors import InputError
 from veritally.experiments.chunks import check_workers, merged, plan
-from veritally.experiments.lineup import Entry, Lineup
+from veritally.experiments.lineup import Entry, Lineup, Told
 from veritally.experiments.measures import MEASURES, Moments
 from veritally.experiments.run import judge
 from veritally.io.truth import read_truth
@@ -79,7 +79,7 @@ class Comparison:
     def rows(self) -> list[dict[str, Any]]:
         """Return a dictionary for each rule, that of the lowest regret first."""
         labels = self.lineup.labels
-        kinds = {entry.label: entry.info.votes for entry in self.lineup.entries}
+        kinds = {entry.label: entry.votes or "any" for entry in self.lineup.entries}
         means, errors = self.moments.means, self.moments.errors
         difference, difference_error = self.moments.differences(labels.index(self.baseline))
         best = self.best
@@ -170,9 +170,9 @@ def compare(
     """
     seed = checked_seed(seed, backend)
     if truth is not None or isinstance(votes, Profile | Trials):
-        profile, true, lots, sigma = _on_hand(votes, truth, changes, seed)
+        profile, true, lots, told = _on_hand(votes, truth, changes, seed)
         lineup, named = _lineup(rules, baseline, profile.kind, profile.shape[-1])
-        return Comparison(lineup, _measured(lineup, profile, true, lots, sigma, seed), named, _voters(profile))
+        return Comparison(lineup, _measured(lineup, profile, true, lots, told, seed), named, _voters(profile))
     chosen = scenario(votes, **changes)
     lineup, named = _lineup(rules, baseline, chosen.votes, chosen.alternatives)
     chunks = plan(chosen, lineup, MEASURES, whole(instances, "instances", least=1), seed, backend)
@@ -191,22 +191,22 @@ def _lineup(rules: Iterable[str] | None, baseline: str | None, kind: Kind, n: in
     return Lineup.of([*lineup.labels, named], kind, n), named
 
 
-def _on_hand(votes: Any, truth: Any, changes: Mapping[str, Any], seed: int) -> tuple[Profile, Array, Array, Any]:
-    """Return votes that need not be simulated, with their truth, the lots that break ties, and sigma."""
+def _on_hand(votes: Any, truth: Any, changes: Mapping[str, Any], seed: int) -> tuple[Profile, Array, Array, Told]:
+    """Return votes that need not be simulated, with their truth, the lots that break ties, and what rules are told."""
     if isinstance(votes, Scenario):
         raise InputError("a scenario has its own truth; give truth= with votes")
     if isinstance(votes, Trials):
         if truth is not None or changes:
             raise InputError("trials have their own truth and scenario; give nothing but rules and a baseline")
-        return votes.profile, np.asarray(votes.truth), np.asarray(votes.lots), votes.scenario.sigma
+        return votes.profile, np.asarray(votes.truth), np.asarray(votes.lots), Told.of(votes.scenario)
     if truth is None:
         raise InputError("votes can only be compared with their truth; give truth=")
     if changes.keys() - {"sigma"}:
         raise InputError(f"{sorted(changes)[0]} is for simulated votes; of a scenario, votes take only sigma")
     profile = votes if isinstance(votes, Profile) else read(votes)
     true = _truth(truth, profile)
-    sigma = checked_parameters(changes, profile).get("sigma", 1.0)
-    return profile, true, Random.of(true, seed, 0).uniform(true.shape), sigma
+    told = Told(checked_parameters(changes, profile).get("sigma"))
+    return profile, true, Random.of(true, seed, 0).uniform(true.shape), told
 
 
 def _truth(given: Any, profile: Profile) -> Array:
@@ -223,13 +223,11 @@ def _truth(given: Any, profile: Profile) -> Array:
     return np.where(exists, truth, np.nan)
 
 
-def _measured(
-    lineup: Lineup, profile: Profile, truth: Array, lots: Array, sigma: float | tuple[float, ...], seed: int
-) -> Moments:
+def _measured(lineup: Lineup, profile: Profile, truth: Array, lots: Array, told: Told, seed: int) -> Moments:
     """Measure the rules on given votes, with all batch axes folded into one."""
     depth = len(profile.batch)
     *arrays, truth, lots = (x.reshape(-1, *x.shape[depth:]) for x in map(np.asarray, (*profile.ballots, truth, lots)))
-    return Moments.of(judge(lineup, MEASURES, sigma, type(profile.ballots)(*arrays), truth, lots, seed))
+    return Moments.of(judge(lineup, MEASURES, told, type(profile.ballots)(*arrays), truth, lots, seed))
 
 
 def _voters(profile: Profile) -> int | None:

@@ -1,14 +1,17 @@
 """The rules that compete on the same votes."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from veritally.ballots import Kind
+from veritally.ballots import KINDS, Kind
 from veritally.checks import whole
 from veritally.errors import InputError
+from veritally.noise.errors import Percentage, Replacement
+from veritally.noise.observation import BernoulliArms
+from veritally.noise.prior import NormalTruth
+from veritally.noise.scenario import Scenario
 from veritally.registry import RuleInfo, rule_info, rules
-from veritally.rules.rule import Rule
 
 _MOST_SAMPLES = 10**6
 
@@ -25,6 +28,56 @@ def variants(family: str) -> list[str]:
     return [info.name for info in rules() if info.name.startswith(family)]
 
 
+def exact(kind: Kind) -> list[str]:
+    """Return the rules of the exact likelihood for votes that are coarsened to rankings and favourites.
+
+    >>> exact("top")
+    ['score', 'posterior', 'posterior:sigma=estimated']
+    """
+    names = []
+    for coarse in ("rankings", "top"):
+        if KINDS.index(kind) <= KINDS.index(coarse):
+            votes = "" if kind == coarse else f":votes={coarse}"
+            names += [f"score{votes}", f"posterior{votes}", f"posterior{votes}:sigma=estimated"]
+    return names
+
+
+@dataclass(frozen=True)
+class Told:
+    """What rules may know of how votes came about.
+
+    Attributes
+    ----------
+    sigma
+        The standard deviation of one observation; None if nobody knows.
+    tau
+        The standard deviation of the truths.
+    count_error, count_range
+        How counts are wrong, and where true ones lie.
+    """
+
+    sigma: float | tuple[float, ...] | None = None
+    tau: float | None = None
+    count_error: Any = None
+    count_range: tuple[float, float] | None = None
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> "Told":
+        """Return what there is to tell of a scenario."""
+        error = scenario.count_error if isinstance(scenario.count_error, Percentage | Replacement) else None
+        possible = scenario.experience.possible
+        return cls(
+            None if isinstance(scenario.noise, BernoulliArms) else scenario.sigma,
+            scenario.prior.sd if isinstance(scenario.prior, NormalTruth) and scenario.prior.sd > 0 else None,
+            error,
+            (max(1.0, float(min(possible))), float(max(possible))) if error else None,
+        )
+
+
+_KINDS_TOLD = ("values", "rankings", "top")
+_KEPT_FROM = (("sigma", "estimated"), ("counts", "believed"))
+
+
 @dataclass(frozen=True)
 class Entry:
     """A rule with its parameters, and the label that stands for both."""
@@ -35,31 +88,55 @@ class Entry:
 
     @classmethod
     def of(cls, text: str) -> "Entry":
-        """Read ``NAME`` or ``NAME:PARAMETER=NUMBER``.
+        """Read ``NAME`` or ``NAME:PARAMETER=VALUE``.
+
+        ``samples=NUMBER`` is for Monte Carlo; ``votes=rankings`` (or ``values``, ``top``) gives a rule that takes any
+        votes only these; ``sigma=estimated`` and ``counts=believed`` keep from it what it would be told.
 
         >>> Entry.of("case5-monte-carlo:samples=1000").label
         'top-monte-carlo:samples=1000'
         """
         name, *rest = str(text).strip().split(":")
         info = rule_info(name)
-        parameters = {}
+        parameters: dict[str, Any] = {}
         for item in rest:
             key, _, value = item.partition("=")
-            info.require([key])
-            if key != "samples" or not value.isdecimal():
-                raise InputError(f"{text!r}: of a rule's parameters only samples=NUMBER can be given here")
-            parameters[key] = whole(int(value), "samples", least=1, most=_MOST_SAMPLES)
+            chosen = info.votes is None and key == "votes" and value in _KINDS_TOLD
+            kept = "tau" in info.parameters and (key, value) in _KEPT_FROM
+            if chosen or kept:
+                parameters[key] = value
+            elif key == "samples" and key in info.parameters and value.isdecimal():
+                parameters[key] = whole(int(value), "samples", least=1, most=_MOST_SAMPLES)
+            else:
+                info.require([key] if key not in ("votes", "counts") else [])
+                known = "samples=NUMBER, votes=rankings, sigma=estimated and counts=believed"
+                raise InputError(f"{text!r}: of a rule's parameters only {known} can be given here, where they apply")
         label = ":".join([info.name, *(f"{key}={value}" for key, value in parameters.items())])
         return cls(label, info, tuple(parameters.items()))
 
-    def make(self, sigma: float | tuple[float, ...], seed: Any) -> Rule:
-        """Make the rule, told the σ of each alternative where they differ, and a seed if it draws."""
+    @property
+    def votes(self) -> Kind | None:
+        """The kind of votes it takes; None for any, as they are."""
+        return dict(self.parameters).get("votes", self.info.votes)
+
+    def make(self, told: Told, seed: Any) -> Any:
+        """Make the rule, told what it can use; rules that know nothing of τ hear of σ where it differs."""
         parameters = dict(self.parameters)
-        if "sigma" in self.info.parameters and not isinstance(sigma, float | int):
-            parameters["sigma"] = sigma
+        if "tau" in self.info.parameters:
+            unknown = parameters.pop("sigma", None) is not None
+            believed = parameters.pop("counts", None) is not None
+            if told.sigma is not None and not unknown:
+                parameters |= {"sigma": told.sigma, "tau": told.tau}
+            if "count_error" in self.info.parameters and not believed:
+                parameters |= {"count_error": told.count_error, "count_range": told.count_range}
+        elif "sigma" in self.info.parameters and isinstance(told.sigma, tuple):
+            parameters["sigma"] = told.sigma
         if self.info.stochastic:
             parameters["seed"] = seed
-        return self.info.make(**parameters)
+        if not self.info.iterative:
+            parameters.pop("votes", None)
+        made = self.info.make(**parameters)
+        return replace(made, votes=self.votes) if self.info.votes is None and not self.info.iterative else made
 
 
 @dataclass(frozen=True)
@@ -70,11 +147,13 @@ class Lineup:
 
     @classmethod
     def of(cls, texts: Iterable[str] | None, kind: Kind, alternatives: int) -> "Lineup":
-        """Return the named rules, or all that can use these votes as they are.
+        """Return the named rules, or all of one pass that can use these votes as they are.
 
-        ``all`` stands for all of them; ``borda+`` and ``plurality+`` for all their variants.
+        ``all`` stands for all of them, ``exact`` for those of the exact likelihood, on rankings and on favourites;
+        ``borda+`` and ``plurality+`` for all their variants.
         """
-        everything = [info.name for info in rules() if info.fits(kind, alternatives) and not info.required]
+        fitting = [info for info in rules() if info.fits(kind, alternatives) and not info.required]
+        everything = [info.name for info in fitting if info.votes is not None]
         names: list[str] = []
         if not isinstance(texts, str | Iterable | None):
             raise InputError(f"rules are given by a list of their names, not {texts!r}")
@@ -83,6 +162,8 @@ class Lineup:
                 names += everything
             elif text in BEST_OF:
                 names += variants(text)
+            elif text == "exact":
+                names += exact(kind)
             else:
                 names.append(text)
         entries = {entry.label: entry for entry in map(Entry.of, names)}
@@ -90,7 +171,7 @@ class Lineup:
             if not entry.info.fits(kind, alternatives):
                 usable = ", ".join(name for name in everything if "+" not in name)
                 n = entry.info.alternatives
-                needs = f"{entry.info.votes} of {n} alternatives" if n else entry.info.votes
+                needs = f"{entry.votes} of {n} alternatives" if n else entry.votes
                 given = f"these votes are {kind} of {alternatives} alternatives"
                 raise InputError(f"the rule {entry.info.name} needs {needs}, but {given}; rules that can: {usable}")
             if entry.info.required:
@@ -107,9 +188,9 @@ class Lineup:
         return tuple(entry.label for entry in self.entries)
 
     @property
-    def kinds(self) -> set[Kind]:
+    def kinds(self) -> set[Kind | None]:
         """The kinds of votes they take."""
-        return {entry.info.votes for entry in self.entries}
+        return {entry.votes for entry in self.entries}
 
     @property
     def samples(self) -> int:
@@ -117,6 +198,15 @@ class Lineup:
         drawing = [entry for entry in self.entries if entry.info.stochastic]
         return max((dict(entry.parameters).get("samples", entry.info.encoder.samples) for entry in drawing), default=0)
 
-    def make(self, sigma: float | tuple[float, ...], seed: Any) -> dict[str, Rule]:
+    @property
+    def nodes(self) -> int:
+        """Numbers that the costliest rule needs for a vote at once, as on the nodes of a quadrature."""
+        exact = [entry for entry in self.entries if entry.info.votes is None and entry.votes != "values"]
+        if not exact:
+            return 0
+        scales = 5 if any(dict(entry.parameters).get("sigma") for entry in exact) else 1
+        return scales * (3000 if any(entry.info.iterative for entry in exact) else 1000)
+
+    def make(self, told: Told, seed: Any) -> dict[str, Any]:
         """Make the rules."""
-        return {entry.label: entry.make(sigma, seed) for entry in self.entries}
+        return {entry.label: entry.make(told, seed) for entry in self.entries}

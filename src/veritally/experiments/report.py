@@ -21,10 +21,9 @@ from veritally.experiments.document import (
     to_markdown,
 )
 from veritally.experiments.figures import draw
-from veritally.experiments.lineup import BEST_OF
+from veritally.experiments.lineup import BEST_OF, Entry
 from veritally.experiments.tables import Reproduction, Result, measure_tables, published
 from veritally.io.files import write_together
-from veritally.registry import rule_info
 
 FAR = 3.0  # standard errors beyond which a published cell is looked into
 
@@ -185,7 +184,7 @@ _KINDS = ("values", "rankings", "top")
 
 def _kind(name: str) -> str:
     family = name if name not in BEST_OF else name.rstrip("+")
-    return rule_info(family.partition(":")[0]).votes
+    return str(Entry.of(family).votes)
 
 
 def _lines(one: Result, theirs: bool) -> tuple[str, ...]:

@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from veritally.arrays import Array, array_library, is_jax, namespace
+from veritally.arrays import Array, array_library, is_jax, keep_memory, namespace
 from veritally.ballots import Ballots, by_kind
-from veritally.experiments.lineup import Lineup
+from veritally.experiments.lineup import Lineup, Told
 from veritally.experiments.measures import Moments, measure
 from veritally.noise.scenario import Draws, Scenario, check_reports
 from veritally.noise.simulation import Backend, ballots_from, block_size, draw_in_jax, draws
 from veritally.rules.rule import scores_of
 
 _RULES = 5  # the stream of rules that draw, beside those of the scenario
-_KEPT = 31 << 20  # bytes: glibc's allocator keeps free memory up to twice the largest block it has seen freed
 _CHUNK_CELLS = 1 << 19
 _MEMORY = 2 << 30  # bytes, where the device does not say what it has
 _LARGEST = 32 << 30  # bytes beyond which larger chunks gain nothing
@@ -41,12 +40,12 @@ def run(
     if backend == "jax":
         size = size or stop - start
         drawn = _compiled_draw(scenario, size)(seed, start)
-        judged = _compiled_judge(lineup, measures, _telling(scenario), size)
+        judged = _compiled_judge(lineup, measures, *_telling(scenario, lineup), size)
         check_reports(scenario, drawn)
         return Moments.of(np.asarray(judged(drawn, (seed, start)))[..., : stop - start])
-    np.empty(_KEPT, dtype=np.int8)  # freed at once
+    keep_memory()
     parts = [
-        Moments.of(judge_drawn(lineup, measures, scenario.sigma, drawn, (seed, block)))
+        Moments.of(judge_drawn(lineup, measures, Told.of(scenario), drawn, (seed, block)))
         for block, drawn in enumerate(draws(scenario, seed, start, stop), start // block_size(scenario))
     ]
     return functools.reduce(Moments.__add__, parts)
@@ -55,7 +54,7 @@ def run(
 def judge_drawn(
     lineup: Lineup,
     measures: tuple[str, ...],
-    sigma: float | tuple[float, ...],
+    told: Told,
     drawn: Draws,
     key: tuple[Array | int, Array | int],
 ) -> Array:
@@ -68,20 +67,20 @@ def judge_drawn(
     if is_jax(drawn.truth):
         place = place + namespace(drawn.truth).arange(drawn.truth.shape[0])
     values = ballots_from(drawn.values, drawn.reported)
-    return judge(lineup, measures, sigma, values, drawn.truth, drawn.lots, (seed, _RULES, place))
+    return judge(lineup, measures, told, values, drawn.truth, drawn.lots, (seed, _RULES, place))
 
 
 def judge(
     lineup: Lineup,
     measures: tuple[str, ...],
-    sigma: float | tuple[float, ...],
+    told: Told,
     ballots: Ballots,
     truth: Array,
     lots: Array,
     seed: Any,
 ) -> Array:
     """Measure the rules on votes with a known truth: ``(measure, rule, instance)``."""
-    scores = scores_of(lineup.make(sigma, seed), by_kind(ballots, lineup.kinds))
+    scores = scores_of(lineup.make(told, seed), by_kind(ballots, lineup.kinds))
     voters = ballots.counts.shape[-2]
     return measure(namespace(truth).stack(list(scores.values())), truth, lots, voters, measures)
 
@@ -94,25 +93,28 @@ def _compiled_draw(scenario: Scenario, size: int) -> Any:
 
 
 @functools.cache
-def _compiled_judge(lineup: Lineup, measures: tuple[str, ...], scenario: Scenario, size: int) -> Any:
-    """Compile the rules; one program serves all scenarios of a size that tell the rules the same of σ."""
+def _compiled_judge(lineup: Lineup, measures: tuple[str, ...], scenario: Scenario, told: Told, size: int) -> Any:
+    """Compile the rules; one program serves all scenarios of a size that tell the rules the same."""
     import jax
 
     drawn = jax.eval_shape(partial(draw_in_jax, scenario, 0, 0, size))
-    return jax.jit(partial(judge_drawn, lineup, measures, scenario.sigma)).lower(drawn, (0, 0)).compile()
+    return jax.jit(partial(judge_drawn, lineup, measures, told)).lower(drawn, (0, 0)).compile()
 
 
-def _telling(scenario: Scenario) -> Scenario:
-    """Return the plainest scenario of the same size that tells the rules as much."""
-    sigma = scenario.sigma if isinstance(scenario.sigma, tuple) else 1.0
-    return Scenario(voters=scenario.voters, alternatives=scenario.alternatives, sigma=sigma)
+def _telling(scenario: Scenario, lineup: Lineup) -> tuple[Scenario, Told]:
+    """Return the plainest scenario of the same size, and what the rules need to be told."""
+    plain = Scenario(voters=scenario.voters, alternatives=scenario.alternatives)
+    told = Told.of(scenario)
+    if not any("tau" in entry.info.parameters for entry in lineup.entries):
+        told = Told(told.sigma if isinstance(told.sigma, tuple) else None)
+    return plain, told
 
 
 def compile_together(work: Iterable[tuple[Scenario, Lineup, tuple[str, ...], int]]) -> None:
     """Compile all that JAX will need, side by side."""
     programs: dict[tuple[Any, ...], None] = {}
     for scenario, lineup, measures, size in work:
-        programs[_compiled_judge, lineup, measures, _telling(scenario), size] = None
+        programs[_compiled_judge, lineup, measures, *_telling(scenario, lineup), size] = None
         programs[_compiled_draw, scenario, size] = None
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda program: program[0](*program[1:]), programs))
@@ -128,5 +130,5 @@ def fitting(scenario: Scenario, lineup: Lineup, backend: Backend) -> int:
     import jax
 
     limit = (jax.devices()[0].memory_stats() or {}).get("bytes_limit", _MEMORY)
-    each = 4 * scenario.voters * (_ARRAYS * scenario.alternatives + lineup.samples)
+    each = 4 * scenario.voters * ((_ARRAYS + lineup.nodes) * scenario.alternatives + lineup.samples)
     return max(1, int(min(limit // 2, _LARGEST)) // each)

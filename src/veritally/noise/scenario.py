@@ -117,13 +117,14 @@ class Scenario:
         self._set("voters", whole(self.voters, "the number of voters", least=1))
         self._set("alternatives", whole(self.alternatives, "the number of alternatives", least=2))
         for name in PARTS:
-            self._set(name, _part(name, getattr(self, name)))
+            self._set(name, part(name, getattr(self, name)))
         sigma: Any = self.sigma
         several = isinstance(sigma, list | tuple) or (isinstance(sigma, np.ndarray) and sigma.ndim > 0)
         self._set("sigma", tuple(positive(x, "sigma") for x in sigma) if several else positive(sigma, "sigma"))
         self._set("votes", {"value": "values", "rank": "rankings"}.get(self.votes, self.votes))
-        if self.votes not in KINDS:
-            raise InputError(f"votes can be {', '.join(KINDS)}, not {self.votes!r}")
+        kinds = [kind for kind in KINDS if kind != "mixed"]
+        if self.votes not in kinds:
+            raise InputError(f"votes can be {', '.join(kinds)}, not {self.votes!r}")
         self._check()
 
     def _check(self) -> None:
@@ -187,7 +188,7 @@ def check_reports(scenario: Scenario, drawn: Draws) -> None:
         raise InputError("the count error must report a finite number above 0 for whatever was seen")
 
 
-def _part(what: str, given: Any) -> Any:
+def part(what: str, given: Any) -> Any:
     """Make a part of a scenario from what a user gave."""
     if isinstance(given, str):
         name, *rest = given.split(":")

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from veritally.arrays import Array, namespace, over_voters
 from veritally.ballots import Ballots, Kind
@@ -61,22 +61,25 @@ class Rule:
     encoder
         Maps ballots to what each voter adds. Rules with equal encoders share one tally.
     votes
-        The kind of ballots it takes.
+        The kind of ballots it takes; None for any.
     alternatives
         The number of alternatives it is made for; None for any.
     normalized
         Whether to divide the summed weights by the summed norms.
     experience
         Weighs whole voters by their counts; by default all alike.
+    prior
+        What is added to the summed norms.
     details
         Further results of the rule, by name.
     """
 
     encoder: Callable[[Ballots], Encoding]
-    votes: Kind
+    votes: Kind | None
     alternatives: int | None = None
     normalized: bool = False
     experience: Experience | None = None
+    prior: float = 0.0
     details: Callable[[Ballots], Mapping[str, Array]] = no_details
 
     def encode(self, ballots: Ballots) -> Encoding:
@@ -88,7 +91,7 @@ class Rule:
         return Encoding(*(None if x is None else x * weight for x in encoding))
 
     def _encode(self, ballots: Ballots) -> Encoding:
-        if ballots.kind != self.votes:
+        if self.votes not in (None, ballots.kind):
             raise InputError(f"this rule takes {self.votes}, not {ballots.kind}; coarsen the profile first")
         if self.alternatives not in (None, ballots.counts.shape[-1]):
             raise InputError(f"this rule takes {self.alternatives} alternatives, not {ballots.counts.shape[-1]}")
@@ -106,7 +109,7 @@ class Rule:
         if not self.normalized or tally.norms is None:
             return xp.where(mask, tally.weights, -xp.inf)
         some = tally.norms > 0
-        return xp.where(mask & some, tally.weights / xp.where(some, tally.norms, 1), -xp.inf)
+        return xp.where(mask & some, tally.weights / xp.where(some, tally.norms + self.prior, 1), -xp.inf)
 
     def scores(self, ballots: Ballots) -> Array:
         """Return the scores alone."""
@@ -142,19 +145,52 @@ class Rule:
         if not self.normalized or norms is None:
             return weights * times
         whole = xp.sum(norms * times, axis=-2, keepdims=True)
-        return (weights - origin * norms) * times / xp.where(whole > 0, whole, 1)
+        if self.prior:
+            origin = 0.0  # a prior has its own
+        return (weights - origin * norms) * times / xp.where(whole > 0, whole + self.prior, 1)
+
+    def fitted(self, ballots: Ballots, seed: int = 0) -> "Rule":
+        """Return the rule as it is for these votes: itself."""
+        return self
+
+    def decision(self, d: int, ballots: Ballots) -> "Rule":
+        """Return the rule as it is for one decision of a batch: itself."""
+        return self
+
+    def odd(self, ballots: Ballots) -> bool:
+        """Say whether there is something to remark about: no."""
+        return False
+
+    def remarks(self, ballots: Ballots, names: tuple[Any, ...]) -> list[str]:
+        """Say what deserves a look about a single decision: nothing."""
+        return []
 
 
-def scores_of(rules: Mapping[str, Rule], ballots: Mapping[Kind, Ballots]) -> dict[str, Array]:
+class Scoring(Protocol):
+    """What gives scores: a rule of one pass, or one that goes on until it has arrived."""
+
+    @property
+    def votes(self) -> Kind | None:
+        """The kind of ballots it takes; None for any."""
+
+    def scores(self, ballots: Ballots) -> Array:
+        """Return the scores, −inf without evidence."""
+
+
+def scores_of(rules: Mapping[str, Scoring], ballots: Mapping[Kind | None, Ballots]) -> dict[str, Array]:
     """Return the scores of several rules on the same votes, −inf without evidence.
 
-    ``ballots`` are one profile's, coarsened for each kind, with the same counts. Rules that differ only in how they
-    decode share a tally; those that differ only in how they weigh the voters share the encoding.
+    ``ballots`` are one profile's, coarsened for each kind (None for as they are), with the same counts. One-pass rules
+    that differ only in how they decode share a tally; those that differ only in how they weigh the voters share the
+    encoding.
     """
-    alike: dict[tuple[Kind, Any], dict[str, Rule]] = {}
-    for name, rule in rules.items():
-        alike.setdefault((rule.votes, rule.encoder), {})[name] = rule
+    alike: dict[tuple[Kind | None, Any], dict[str, Rule]] = {}
     scores = {}
+    for name, rule in rules.items():
+        if isinstance(rule, Rule):
+            alike.setdefault((rule.votes, rule.encoder), {})[name] = rule
+        else:
+            scores[name] = rule.scores(ballots[rule.votes])
     means: dict[Any, Array] = {}
     for (kind, _), group in alike.items():
         votes = ballots[kind]

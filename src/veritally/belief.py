@@ -1,0 +1,158 @@
+"""Belief: how sure an answer is. What a posterior says about who is best."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from veritally.arrays import Array
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """What is believed of the truths of one decision, or of each of a batch.
+
+    Attributes
+    ----------
+    mean, deviation
+        Of each truth, ``(..., alternative)``; for rankings, measured from the mean of all alternatives.
+    low, high
+        The ends of each truth's 95% interval.
+    p_best
+        The probability that each alternative is the best.
+    p_rank
+        ``(..., alternative, rank)``: the probability that it comes first, second, ….
+    p_above
+        ``(..., alternative, alternative)``: the probability that one is better than another.
+    regret
+        What choosing each alternative would cost, expected.
+    sigma, tau
+        The standard deviation of one observation, ``(..., alternative)``, and the spread of the truths, as given or
+        estimated.
+    scale
+        σ/τ, and the ends of its 95% interval, ``(..., 3)``; equal where both were given.
+    efficiency
+        The share of importance samples that count, 1 for a posterior of exactly the shape assumed; NaN where not
+        asked.
+    """
+
+    mean: Array
+    deviation: Array
+    low: Array
+    high: Array
+    p_best: Array
+    p_rank: Array
+    p_above: Array
+    regret: Array
+    sigma: Array
+    tau: Array
+    scale: Array
+    efficiency: Array
+
+    def decision(self, d: int, n: int) -> "Belief":
+        """Return the belief of one decision, of n alternatives, along the first batch axis."""
+        changes: dict[str, Any] = {}
+        for field in fields(self):
+            value = np.asarray(getattr(self, field.name))[d]
+            for axis in range(-_AXES.get(field.name, 0), 0):
+                value = np.take(value, np.arange(n), axis=axis)
+            changes[field.name] = value
+        return replace(self, **changes)
+
+    def columns(self, kept: list[int]) -> "Belief":
+        """Keep some alternatives of a single decision."""
+        changes: dict[str, Any] = {}
+        for name, axes in _AXES.items():
+            value = np.asarray(getattr(self, name))
+            for axis in range(-axes, 0):
+                value = np.take(value, kept, axis=axis)
+            changes[name] = value
+        changes["p_rank"] = np.asarray(self.p_rank)[..., kept, : len(kept)]
+        return replace(self, **changes)
+
+
+_AXES = {
+    "mean": 1,
+    "deviation": 1,
+    "low": 1,
+    "high": 1,
+    "p_best": 1,
+    "p_rank": 2,
+    "p_above": 2,
+    "regret": 1,
+    "sigma": 1,
+}
+
+
+def smallest_set(p_best: Array, level: float = LEVEL) -> list[int]:
+    """Return the fewest alternatives that contain the best with a probability of at least ``level``.
+
+    >>> smallest_set(np.array([0.6, 0.1, 0.3]), 0.85)
+    [0, 2]
+    """
+    order = np.argsort(-p_best, kind="stable")
+    reached = np.cumsum(p_best[order]) >= level - 1e-12
+    return [int(j) for j in order[: int(np.argmax(reached)) + 1 if reached.any() else len(order)]]
+
+
+def summarised(
+    draws: Array, weights: Array, mask: Array, sigma: Array, tau: Array, scale: Array, efficiency: Array
+) -> Belief:
+    """Summarise weighted draws ``(draw, ..., alternative)`` of the truths; weights ``(draw, ...)`` sum to 1."""
+    n = draws.shape[-1]
+    known = np.where(mask, draws, -np.inf)
+    w = weights[..., None]
+    mean = np.sum(w * np.where(mask, draws, 0), axis=0)
+    deviation = np.sqrt(np.maximum(np.sum(w * np.where(mask, draws - mean, 0) ** 2, axis=0), 0))
+    best = np.max(known, axis=-1)
+    above = np.stack([np.sum(w * (known[..., j : j + 1] > known), axis=0) for j in range(n)], axis=-2)
+    above = np.clip((above + 1 - np.swapaxes(above, -1, -2)) / 2, 0, 1)
+    rank = np.sum(known[..., None, :] > known[..., :, None], axis=-1) if n <= _SMALL else None
+    if rank is None:
+        rank = np.stack([np.sum(known > known[..., j : j + 1], axis=-1) for j in range(n)], axis=-1)
+    p_rank = np.stack([np.sum(w * (rank == r), axis=0) for r in range(n)], axis=-1)
+    p_rank = _doubly(np.clip(p_rank, 0, 1))  # corrections may go beyond
+    p_best = np.where(mask, p_rank[..., 0], 0)
+    low, high = _intervals(np.where(mask, draws, 0), weights)
+    return Belief(
+        mean=mean,
+        deviation=deviation,
+        low=low,
+        high=high,
+        p_best=p_best / np.sum(p_best, axis=-1, keepdims=True),
+        p_rank=p_rank,
+        p_above=np.where(mask[..., None] & mask[..., None, :], above, 0.5),
+        regret=np.where(mask, np.maximum(np.sum(weights * best, axis=0)[..., None] - mean, 0), np.inf),
+        sigma=sigma,
+        tau=tau,
+        scale=scale,
+        efficiency=efficiency,
+    )
+
+
+_SMALL = 16
+_ROUNDS = 20
+_TINY = 1e-300
+
+
+def _doubly(p_rank: Array) -> Array:
+    """Make rows and columns sum to 1 again: each alternative has one rank, and each rank one alternative."""
+    for _ in range(_ROUNDS):
+        p_rank = p_rank / np.maximum(np.sum(p_rank, axis=-2, keepdims=True), _TINY)
+        p_rank = p_rank / np.maximum(np.sum(p_rank, axis=-1, keepdims=True), _TINY)
+    return p_rank
+
+
+def _intervals(draws: Array, weights: Array) -> tuple[Array, Array]:
+    """Return the ends of central intervals."""
+    order = np.argsort(draws, axis=0)
+    ordered = np.take_along_axis(draws, order, axis=0)
+    share = np.cumsum(np.take_along_axis(np.broadcast_to(weights[..., None], draws.shape), order, axis=0), axis=0)
+    tail = (1 - LEVEL) / 2
+    ends = []
+    for level in (tail, 1 - tail):
+        place = np.minimum(np.sum(share < level, axis=0, keepdims=True), len(draws) - 1)
+        ends.append(np.take_along_axis(ordered, place, axis=0)[0])
+    return ends[0], ends[1]

@@ -1,0 +1,1 @@
+"""From the likelihood of votes to an answer: maximum likelihood, posterior, and how sure it is."""

@@ -1,0 +1,129 @@
+"""How noisy voters are, from the votes themselves.
+
+Rankings tell only σ/τ, through how much more the well-informed agree. Its posterior is one-dimensional: the evidence of
+the votes by Laplace's method times a weak prior, log-normal around noise that is as large as the differences between
+the alternatives after a typical number of observations. It is found in a few rounds of five values, each round closer.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from veritally.arrays import Array, for_loop, namespace
+from veritally.ballots import Ballots
+from veritally.inference.ascent import Peak
+
+_WEAK = 1.5  # standard deviation of the prior of the logarithm: a factor of 20 either way
+_ROUNDS = 3
+_FIRST = 1.2  # spacing of the first round
+_ROUGH, _FINE = 1e-2, 1e-9  # how far from the peak to stop, in standard deviations, on the way and at the end
+_POINTS = 5
+_SPACING = 1.25  # between values, in standard deviations of the posterior
+_NARROW = 0.02  # of a spacing
+
+
+class Scales(NamedTuple):
+    """Several values of the unknown scale, ``(value, ...)``, with what follows from each.
+
+    Attributes
+    ----------
+    log
+        Logarithm of the scale.
+    weight
+        Its posterior probability among these values.
+    peak
+        The mode of the truths and what is known there.
+    """
+
+    log: Array
+    weight: Array
+    peak: Peak
+
+
+def search(at: Callable[[Array, Array, float], Peak], centre: Array, start: Array) -> Scales:
+    """Find the values of a scale that matter.
+
+    Parameters
+    ----------
+    at
+        Gives the peak at logarithms of the scale, ``(value, ...)``, climbing from a start with a tolerance.
+    centre
+        Where the prior of the logarithm has its middle, ``(...)``.
+    start
+        Truths to start from, ``(..., alternative)``.
+    """
+    xp = namespace(centre)
+    places = xp.arange(_POINTS, dtype=centre.dtype) - (_POINTS - 1) / 2
+    places = places.reshape(-1, *([1] * centre.ndim))
+
+    start = xp.broadcast_to(start, (_POINTS, *start.shape))
+
+    def values(middle: Array, spacing: Array) -> Array:
+        return middle + places * spacing
+
+    def weighed(log: Array, start: Array, tolerance: float) -> tuple[Array, Peak]:
+        peak = at(log, start, tolerance)
+        return peak.log_evidence - ((log - centre) / _WEAK) ** 2 / 2, peak
+
+    def closer(turn: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        middle, spacing, start = state
+        log = values(middle, spacing)
+        height, peak = weighed(log, start, _ROUGH)
+        best = xp.argmax(height[1:-1], axis=0)[None] + 1
+        left, top, right = (xp.take_along_axis(height, best + k, axis=0)[0] for k in (-1, 0, 1))
+        bend = xp.maximum(2 * top - left - right, xp.asarray(1e-3, dtype=top.dtype))
+        move = xp.clip((right - left) / (2 * bend), -2.5, 2.5)
+        middle = xp.take_along_axis(log, best, axis=0)[0] + move * spacing
+        deviation = xp.clip(spacing / xp.sqrt(bend), _NARROW, _WEAK)
+        nearest = xp.broadcast_to(best[..., None], (1, *peak.truth.shape[1:]))
+        start = xp.broadcast_to(xp.take_along_axis(peak.truth, nearest, axis=0), peak.truth.shape)
+        return middle, _SPACING * deviation, start
+
+    state = for_loop(_ROUNDS, closer, (centre, xp.full_like(centre, _FIRST), start))
+    log = values(*state[:2])
+    height, peak = weighed(log, state[2], _FINE)
+    weight = xp.exp(height - xp.max(height, axis=0))
+    return Scales(log, weight / xp.sum(weight, axis=0), peak)
+
+
+def typical(ballots: Ballots) -> Array:
+    """Return the logarithm of the typical count of each decision: the mean of the logarithms."""
+    xp = namespace(ballots.counts)
+    seen = ballots.counts > 0
+    times = xp.where(seen, ballots.multiplicity[..., None], 0)
+    whole = xp.sum(times, axis=(-2, -1))
+    logs = xp.log(xp.where(seen, ballots.counts, 1))
+    return xp.sum(times * logs, axis=(-2, -1)) / xp.where(whole > 0, whole, 1)
+
+
+class Dispersion(NamedTuple):
+    """What values tell about σ: one for each alternative, ``(..., alternative)``, from so many degrees of freedom."""
+
+    sigma: Array
+    freedom: Array
+
+
+_SHARED = 5.0  # degrees of freedom that all alternatives together lend to each
+
+
+def dispersion(values: Array, counts: Array, multiplicity: Array) -> Dispersion:
+    """Estimate σ_j from the dispersion of values around their count-weighted means.
+
+    Each alternative's own estimate is drawn towards that of all together, the more the fewer voters it has. Where
+    nobody's values can be compared, there are no degrees of freedom and σ is 1.
+    """
+    xp = namespace(values)
+    given = ~xp.isnan(values) & (counts > 0)
+    times = xp.where(given, multiplicity[..., None], 0)
+    weight = times * counts
+    whole = xp.sum(weight, axis=-2)
+    filled = xp.where(given, values, 0)
+    mean = xp.sum(weight * filled, axis=-2) / xp.where(whole > 0, whole, 1)
+    squares = xp.sum(weight * (filled - mean[..., None, :]) ** 2, axis=-2)
+    freedom = xp.maximum(xp.sum(times, axis=-2) - 1, xp.asarray(0, dtype=times.dtype))
+    number = xp.sum(freedom, axis=-1)
+    some = number > 0
+    pooled = xp.where(some, xp.sum(squares, axis=-1) / xp.where(some, number, 1), 0)
+    known = pooled > 0
+    pooled = xp.where(known, pooled, 1)[..., None]
+    own = (squares + _SHARED * pooled) / (freedom + _SHARED)
+    return Dispersion(xp.sqrt(xp.where(known[..., None], own, pooled)), xp.where(known, number, 0))

@@ -1,0 +1,129 @@
+"""The exact probability of a vote given the truth, with its gradient and curvature.
+
+Each voter's mean of alternative j after c_ij observations is normal around the truth μ_j with standard deviation
+σ_j/√c_ij; a vote is what the voter says of these means: their values, their difference, their order, their best.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from veritally.arrays import Array, namespace
+from veritally.ballots import numbers
+from veritally.checks import positive
+from veritally.errors import InputError
+from veritally.likelihood.counts import true_counts
+from veritally.likelihood.density import Means
+from veritally.likelihood.rankings import Derivatives
+from veritally.likelihood.votes import derivatives as _derivatives
+from veritally.noise.scenario import part
+from veritally.profile import Profile
+
+__all__ = ["Derivatives", "derivatives", "log_likelihood", "log_prob"]
+
+
+def log_prob(
+    profile: Profile, *, truth: Any, sigma: Any = 1.0, cap: float | None = None, count_error: Any = None
+) -> Array:
+    """Return each voter's exact log-probability of their vote, ``(..., voter)``.
+
+    For values and differences it is a log-density. Alternatives that were never seen do not matter; those seen and left
+    blank lie below all that has a vote; a tie stands for all its orders. A voter without a vote has 0.
+
+    Parameters
+    ----------
+    profile
+        Votes of any kind.
+    truth
+        The true quality of each alternative, ``(..., alternative)``, or a dictionary by name.
+    sigma
+        The standard deviation of one observation, one number or one for each alternative.
+    cap
+        The most that a count may count for.
+    count_error
+        How counts may be wrong: ``"percentage:SIZE"`` or ``"replacement:PROBABILITY"``; the true counts are then summed
+        over, equally likely in the range of the counts.
+
+    Examples
+    --------
+    Two alternatives are the paper's Case 3, Φ(Δ/√(s_1² + s_2²)):
+
+    >>> profile = Profile(ranks=[[1, 2]], counts=[[1, 1]])
+    >>> float(np.exp(log_prob(profile, truth=[1, 0])[0]).round(4))
+    0.7602
+    >>> log_prob(Profile(ranks=[[1, 2, 3]]), truth=[0, 0, 0]).round(4)  # log 1/6
+    array([-1.7918])
+    """
+    return derivatives(profile, truth=truth, sigma=sigma, cap=cap, count_error=count_error, order=0).log_prob
+
+
+def log_likelihood(
+    profile: Profile, *, truth: Any, sigma: Any = 1.0, cap: float | None = None, count_error: Any = None
+) -> Array:
+    """Return the log-probability of all votes, ``(...)``: those of the voters, by their multiplicity, added up.
+
+    >>> float(log_likelihood(Profile(top=["A", "B"]), truth={"A": 0, "B": 0}).round(4))
+    -1.3863
+    """
+    each = log_prob(profile, truth=truth, sigma=sigma, cap=cap, count_error=count_error)
+    return namespace(each).sum(each * profile.multiplicity, axis=-1)
+
+
+def derivatives(
+    profile: Profile,
+    *,
+    truth: Any,
+    sigma: Any = 1.0,
+    cap: float | None = None,
+    count_error: Any = None,
+    order: int = 2,
+) -> Derivatives:
+    """Return each voter's log-probability with its gradient and second derivatives by the truth.
+
+    Returns
+    -------
+    Derivatives
+        ``log_prob`` ``(..., voter)``, ``gradient`` ``(..., voter, alternative)`` and ``curvature`` ``(..., voter,
+        alternative, alternative)``; None beyond the ``order`` of derivatives asked for. Other arguments are as for
+        :func:`log_prob`.
+
+    Examples
+    --------
+    A voter's pull at equal truths, for two alternatives √(2/π)/√(s_1² + s_2²):
+
+    >>> derivatives(Profile(ranks=[[1, 2]]), truth=[0, 0]).gradient.round(4)
+    array([[ 0.5642, -0.5642]])
+    """
+    ballots = profile.ballots
+    known = _by_name(truth, profile) if isinstance(truth, Mapping) else truth
+    values = namespace(ballots.counts).asarray(numbers(known, "the truth"), dtype=ballots.counts.dtype)
+    shape = (*profile.batch, profile.shape[-1])
+    if tuple(values.shape) not in (shape, shape[-1:]):
+        raise InputError(f"the truth has the shape {tuple(values.shape)}; these votes need {shape}")
+    xp = namespace(values)
+    values = xp.broadcast_to(values, shape)
+    if not bool(xp.all(xp.isfinite(xp.where(ballots.mask, values, 0)))):
+        raise InputError("the truth must be a finite number for each alternative that was seen")
+    spread = [positive(x, "sigma") for x in np.ravel(_sigma(sigma, profile)).tolist()]
+    means = Means(
+        spread[0] if len(spread) == 1 else tuple(spread),
+        None if cap is None else positive(cap, "the cap"),
+        true_counts(part("count_error", count_error), ballots.counts),
+    )
+    return _derivatives(ballots, xp.where(ballots.mask, values, 0), means, order)
+
+
+def _sigma(sigma: Any, profile: Profile) -> Any:
+    given = _by_name(sigma, profile) if isinstance(sigma, Mapping) else sigma
+    number = np.size(given)
+    if number not in (1, profile.shape[-1]):
+        raise InputError(f"sigma has {number} numbers for {profile.shape[-1]} alternatives")
+    return given
+
+
+def _by_name(given: Mapping[Any, Any], profile: Profile) -> list[Any]:
+    names = profile.alternatives
+    if set(given) != set(names):
+        raise InputError(f"a dictionary must name each alternative: {', '.join(map(str, names))}")
+    return [given[name] for name in names]

@@ -1,0 +1,117 @@
+"""The exact log-probability of votes of any kind, with gradient and curvature."""
+
+from typing import NamedTuple
+
+from veritally.arrays import Array, namespace
+from veritally.ballots import Ballots
+from veritally.likelihood.density import Means, Spread
+from veritally.likelihood.rankings import Derivatives, ranking
+
+_CHUNK = 1 << 17  # second derivatives that are summed at once
+
+
+class Tally(NamedTuple):
+    """Sums over voters: log-likelihood, its gradient ``(..., alternative)`` and second derivatives."""
+
+    log_likelihood: Array
+    gradient: Array | None = None
+    curvature: Array | None = None
+
+
+def derivatives(ballots: Ballots, truth: Array, means: Means, order: int = 1) -> Derivatives:
+    """Return each voter's log-probability of their vote, and its derivatives by the truth.
+
+    Parameters
+    ----------
+    ballots
+        Of any kind.
+    truth
+        ``(..., alternative)``.
+    means
+        How voters' means spread around the truth.
+    order
+        How many derivatives are wanted: 0, 1 or 2.
+    """
+    xp = namespace(ballots.counts, truth)
+    votes, counts = ballots.votes, ballots.counts
+    spread = means.spread(counts)
+    kind = ballots.kind
+    if kind == "values":
+        return _values(votes, counts, truth, spread, order)
+    if kind == "differences":
+        return _differences(votes, counts, truth, spread, order)
+    if kind == "rankings":
+        return ranking(votes, truth, spread, order)
+    if kind == "top":  # one tier above all others
+        tiers = xp.where(counts > 0, xp.where(votes > 0, 1, 2), 0)
+        return ranking(xp.astype(tiers, counts.dtype), truth, spread, order)
+    values, differences, ranks = (votes[..., layer] for layer in range(3))
+    cardinal = xp.any(~xp.isnan(values), axis=-1)[..., None]
+    parts = [
+        _values(values, xp.where(cardinal, counts, 0), truth, spread, order),
+        ranking(ranks, truth, spread, order),
+    ]
+    if counts.shape[-1] == 2:
+        parts.append(_differences(differences[..., 1], counts, truth, spread, order))
+    return Derivatives(*(None if x[0] is None else sum(x[1:], x[0]) for x in zip(*parts, strict=True)))
+
+
+def tally(ballots: Ballots, truth: Array, means: Means, order: int = 1) -> Tally:
+    """Σ_i multiplicity_i of each voter's derivatives; voters are worked through in pieces."""
+    xp = namespace(ballots.counts, truth)
+    *batch, voters, n = ballots.counts.shape
+    width = voters if order < 2 else max(1, _CHUNK * 8 // (n * n))
+    axis = len(batch)
+    parts = []
+    for start in range(0, voters, width):
+        cut = (slice(None),) * axis + (slice(start, start + width),)
+        piece = ballots
+        if width < voters:
+            votes, counts, multiplicity = (x[cut] for x in ballots[:3])
+            piece = type(ballots)(votes, counts, multiplicity, ballots.mask)
+        times = piece.multiplicity
+        log_prob, gradient, second = derivatives(piece, truth, means, order)
+        parts.append(
+            (
+                xp.sum(log_prob * times, axis=-1),
+                None if gradient is None else xp.sum(gradient * times[..., None], axis=-2),
+                None if second is None else xp.sum(second * times[..., None, None], axis=-3),
+            )
+        )
+    return Tally(*(None if x[0] is None else sum(x[1:], x[0]) for x in zip(*parts, strict=True)))
+
+
+def _values(votes: Array, counts: Array, truth: Array, spread: Spread, order: int) -> Derivatives:
+    """Densities of values; what was seen and left blank lies below all that has a value."""
+    xp = namespace(votes, truth)
+    given = ~xp.isnan(votes) & (counts > 0)
+    z = xp.where(given, votes, 0) - truth[..., None, :]
+    own = Spread(*(None if x is None else xp.where(given, x, 1) for x in spread))
+    log, score, bend = own.derivatives(z)
+    log, score, bend = (xp.where(given, x, 0) for x in (log, score, bend))
+    blank = (counts > 0) & ~given & xp.any(given, axis=-1, keepdims=True)
+    lowest = xp.min(xp.where(given, votes, xp.inf), axis=-1, keepdims=True)
+    z = xp.where(blank, lowest, 0) - truth[..., None, :]
+    own = Spread(*(None if x is None else xp.where(blank, x, 1) for x in spread))
+    under = own.under(xp.where(blank, z, 0))
+    log, score, bend = (x + xp.where(blank, y, 0) for x, y in zip((log, score, bend), under, strict=True))
+    second = bend[..., None] * xp.eye(votes.shape[-1], dtype=bend.dtype) if order > 1 else None
+    return Derivatives(xp.sum(log, axis=-1), score if order else None, second)
+
+
+def _differences(votes: Array, counts: Array, truth: Array, spread: Spread, order: int) -> Derivatives:
+    """Densities of differences of two alternatives."""
+    xp = namespace(votes, truth)
+    given = ~xp.isnan(votes) & xp.all(counts > 0, axis=-1)
+    z = xp.where(given, votes, 0) - (truth[..., 1] - truth[..., 0])[..., None]
+    squares = xp.where(given[..., None], spread.deviations, 1) ** 2
+    # Each component of the one with each of the other.
+    both = (squares[:, None, ..., 0] + squares[None, ..., 1]).reshape(-1, *squares.shape[1:-1])
+    weights = None
+    if spread.weights is not None:
+        weights = (spread.weights[:, None, ..., 0] * spread.weights[None, ..., 1]).reshape(both.shape)
+    log, score, bend = Spread(xp.sqrt(both), weights).derivatives(z)
+    log, score, bend = (xp.where(given, x, 0) for x in (log, score, bend))
+    gradient = xp.stack([-score, score], axis=-1)
+    sign = xp.asarray([[1.0, -1.0], [-1.0, 1.0]], dtype=bend.dtype)
+    return Derivatives(log, gradient if order else None, bend[..., None, None] * sign if order > 1 else None)

@@ -1,0 +1,110 @@
+"""Rules from the exact likelihood that take one pass."""
+
+import functools
+import math
+from dataclasses import dataclass
+
+from veritally.arrays import Array, by_alternative, namespace, normal_scores
+from veritally.ballots import Ballots
+from veritally.likelihood.density import Means
+from veritally.likelihood.votes import derivatives
+from veritally.rules.rule import Encoding, Sigma
+
+
+@dataclass(frozen=True)
+class ExactScore:
+    """The gradient at V = 0 of the exact log-probability of each voter's vote.
+
+    For rankings, w_ij = E[x_ij | ballot_i]/s_ij² where all truths are equal: what Case 4 approximates by taking all
+    pairs for independent. The first step towards the maximum likelihood, and near it where noise dominates. Ties stand
+    for all their orders; what was seen and not ranked lies below.
+
+    References
+    ----------
+    ``docs/exact.md``; Pitis & Zhang (2020), Cases 4 and 5, whose approximations this replaces.
+
+    Examples
+    --------
+    With two alternatives it is Case 3, up to the factor √(2/π):
+
+    >>> import veritally as vt
+    >>> vt.decide(vt.Profile(ranks=[[1, 2, 3]]), rule="score").scores.round(4)
+    array([ 0.8463,  0.    , -0.8463])
+    """
+
+    sigma: Sigma = 1.0
+
+    def __call__(self, ballots: Ballots) -> Encoding:
+        """Encode each voter."""
+        xp = namespace(ballots.counts)
+        zero = xp.zeros(ballots.mask.shape, dtype=ballots.counts.dtype)
+        return Encoding(derivatives(ballots, zero, Means(self.sigma)).gradient)
+
+
+@dataclass(frozen=True)
+class NormalScores:
+    """Expected normal order statistics by place, over the standard deviation of the voter's mean.
+
+    With equal counts within a ballot, E[x_ij | ballot] = s z_rank. One step of scoring from 0, diagonal, gives
+
+        μ̂_j = Σ_i z_rank(i, j)/s_ij / (1/τ² + κ_i Σ_i 1/s_ij²),    κ the mean of z² for the ballot's length
+
+    Exact to first order where noise dominates and counts are equal within ballots, else a heuristic between Case 4 and
+    its normalised form. Tied places share the mean of their z. Without τ, 1/τ² is left out.
+
+    References
+    ----------
+    ``docs/exact.md``.
+
+    Examples
+    --------
+    >>> import veritally as vt
+    >>> vt.decide(vt.Profile(ranks=[[1, 2, 3]]), rule="normal-scores", tau=1).scores.round(4)
+    array([ 0.5728,  0.    , -0.5728])
+    """
+
+    sigma: Sigma = 1.0
+    tau: float | None = 1.0
+
+    @property
+    def prior(self) -> float:
+        """The precision of the truths."""
+        return 0.0 if self.tau is None else self.tau**-2.0
+
+    def __call__(self, ballots: Ballots) -> Encoding:
+        """Encode each voter."""
+        xp = namespace(ballots.counts)
+        n = ballots.counts.shape[-1]
+        sums, kappa = (xp.asarray(x, dtype=ballots.counts.dtype) for x in _tables(n))
+
+        def kernel(rank: Array, variance: Array) -> tuple[Array, Array]:
+            seen = rank > 0
+            length = xp.sum(xp.astype(seen, xp.int32), axis=0)
+            size = xp.zeros_like(rank)
+            for rival in range(len(rank)):
+                size = size + xp.astype(rank == rank[rival], rank.dtype)
+            size = xp.where(seen, size, 1)
+            first = xp.astype(xp.round(rank - (size - 1) / 2), xp.int32)
+            last = xp.astype(xp.round(rank + (size - 1) / 2), xp.int32)
+            offset = xp.broadcast_to(length * (n + 1), rank.shape)
+            share = xp.take(sums, offset + xp.where(seen, last, 0)) - xp.take(
+                sums, offset + xp.where(seen, first - 1, 0)
+            )
+            weight = xp.where(seen, share / (size * xp.sqrt(xp.where(seen, variance, 1))), 0)
+            return weight, xp.where(seen, xp.take(kappa, length) / xp.where(seen, variance, 1), 0)
+
+        return Encoding(*by_alternative(kernel, ballots.votes, ballots.variances(self.sigma)))
+
+
+@functools.cache
+def _tables(n: int) -> tuple[list[float], list[float]]:
+    """Return running sums of the expected order statistics for each length, end to end, and their mean squares."""
+    sums, squares = [0.0] * (n + 1), [0.0]
+    for length in range(1, n + 1):
+        z = normal_scores(length)
+        running = [0.0]
+        for value in z:
+            running.append(running[-1] + value)
+        sums += running + [running[-1]] * (n - length)
+        squares.append(math.fsum(value**2 for value in z) / length)
+    return sums, squares

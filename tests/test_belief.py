@@ -1,0 +1,108 @@
+"""Belief: weighted draws summarised, and the smallest set that holds the best."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import veritally as vt
+from veritally.belief import smallest_set, summarised
+
+
+def summary(draws, weights, mask=None):
+    draws, weights = np.asarray(draws, dtype=float), np.asarray(weights, dtype=float)
+    mask = np.ones(draws.shape[1:], dtype=bool) if mask is None else np.asarray(mask)
+    batch = mask.shape[:-1]
+    return summarised(draws, weights, mask, np.ones(mask.shape), np.ones(batch), np.ones((*batch, 3)), np.ones(batch))
+
+
+def test_three_draws_by_hand():
+    belief = summary([[3, 1, 0], [0, 2, 1], [5, 4, 9]], [0.5, 0.3, 0.2])
+    np.testing.assert_allclose(belief.mean, [2.5, 1.9, 2.1])
+    np.testing.assert_allclose(belief.p_best, [0.5, 0.3, 0.2])
+    np.testing.assert_allclose(belief.p_rank, [[0.5, 0.2, 0.3], [0.3, 0.5, 0.2], [0.2, 0.3, 0.5]])
+    np.testing.assert_allclose(
+        belief.p_above, [[0, 0.7, 0.5], [0.3, 0, 0.8], [0.5, 0.2, 0]] + np.eye(3) * belief.p_above
+    )
+    np.testing.assert_allclose(belief.regret, 0.5 * 3 + 0.3 * 2 + 0.2 * 9 - np.array([2.5, 1.9, 2.1]))
+    np.testing.assert_allclose(belief.deviation[0], np.sqrt(0.5 * 0.25 + 0.3 * 6.25 + 0.2 * 6.25))
+    np.testing.assert_array_equal(belief.low, [0, 1, 0])
+    np.testing.assert_array_equal(belief.high, [5, 4, 9])
+
+
+@pytest.mark.parametrize("n", [3, 20])
+def test_many_draws_against_loops(n):
+    """Also beyond the size up to which all pairs are held at once."""
+    rng = np.random.default_rng(n)
+    draws, weights = rng.normal(size=(200, n)), rng.dirichlet(np.ones(200))
+    belief = summary(draws, weights)
+    p_rank, p_above = np.zeros((n, n)), np.zeros((n, n))
+    for draw, weight in zip(draws, weights, strict=True):
+        for rank, j in enumerate(np.argsort(-draw)):
+            p_rank[j, rank] += weight
+        for j, k in itertools.permutations(range(n), 2):
+            p_above[j, k] += weight * (draw[j] > draw[k])
+    off = ~np.eye(n, dtype=bool)
+    np.testing.assert_allclose(belief.p_rank, p_rank, atol=1e-12)
+    np.testing.assert_allclose(belief.p_above[off], p_above[off], atol=1e-12)
+    np.testing.assert_allclose(belief.p_best, p_rank[:, 0], atol=1e-12)
+    np.testing.assert_allclose(belief.p_rank.sum(axis=0), 1)
+    np.testing.assert_allclose(belief.p_rank.sum(axis=1), 1)
+    assert belief.regret.argmin() == belief.mean.argmax()
+
+
+def test_what_is_masked_is_never_best():
+    belief = summary([[1, 99, 0], [0, 99, 1]], [0.6, 0.4], mask=[True, False, True])
+    np.testing.assert_allclose(belief.p_best, [0.6, 0, 0.4])
+    assert belief.regret[1] == np.inf
+    np.testing.assert_allclose(belief.regret[[0, 2]], [1 - 0.6, 1 - 0.4])
+    kept = belief.columns([0, 2])
+    np.testing.assert_allclose(kept.p_rank, [[0.6, 0.4], [0.4, 0.6]])
+    assert kept.p_above[0, 1] == pytest.approx(0.6)
+    assert kept.mean.shape == kept.low.shape == kept.sigma.shape == (2,)
+
+
+def test_decisions_of_a_batch_are_their_own():
+    rng = np.random.default_rng(0)
+    draws, weights = rng.normal(size=(50, 2, 3)), rng.dirichlet(np.ones(50), 2).T
+    both = summary(draws, weights)
+    for d in range(2):
+        alone = summary(draws[:, d], weights[:, d])
+        for name in ("mean", "deviation", "low", "high", "p_best", "p_rank", "p_above", "regret"):
+            np.testing.assert_allclose(getattr(both.decision(d, 3), name), getattr(alone, name), err_msg=name)
+    assert both.decision(1, 2).p_rank.shape == (2, 2)
+
+
+def test_smallest_set_by_hand():
+    assert smallest_set(np.array([0.2, 0.5, 0.3]), 0.5) == [1]
+    assert smallest_set(np.array([0.2, 0.5, 0.3]), 0.8) == [1, 2]
+    assert smallest_set(np.array([0.2, 0.5, 0.3]), 0.81) == [1, 2, 0]
+    assert smallest_set(np.array([0.5, 0.5]), 0.5) == [0]
+    assert smallest_set(np.array([0.4, 0.4]), 0.95) == [0, 1]  # for want of more
+
+
+@given(st.lists(st.floats(0.01, 1), min_size=2, max_size=5), st.floats(0.05, 0.99))
+def test_no_smaller_set_reaches_the_level(given_, level):
+    p_best = np.array(given_) / sum(given_)
+    chosen = smallest_set(p_best, level)
+    assert p_best[chosen].sum() >= level - 1e-9
+    for fewer in itertools.combinations(range(len(p_best)), len(chosen) - 1):
+        assert p_best[list(fewer)].sum() < level
+
+
+def test_outcomes_tell_their_belief_in_plain_objects():
+    outcome = vt.decide(vt.Profile(order=[["A", "B"], ["A", "B"], ["B", "A"]]), sigma=1, tau=1)
+    told = outcome.to_dict()
+    assert told["p_best"]["A"] == outcome.p_best[0]
+    assert told["p_best"]["A"] + told["p_best"]["B"] == pytest.approx(1)
+    assert told["intervals"]["A"][0] < told["scores"]["A"] < told["intervals"]["A"][1]
+    assert told["expected_regret"]["A"] < told["expected_regret"]["B"]
+    assert told["credible"][0] == "A"
+    assert told["indistinct"] == ["B"]
+    assert told["sigma"] == {"A": 1, "B": 1}
+    assert told["tau"] == 1
+    assert told["sigma_over_tau"] == {"estimate": 1, "low": 1, "high": 1}
+    assert 0 < told["efficiency"] <= 1
+    assert "p_best" not in vt.decide(vt.Profile(order=[["A", "B"]]), "borda").to_dict()
