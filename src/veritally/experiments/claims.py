@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from veritally.experiments.tables import Reproduction
+from veritally.experiments.lineup import BEST_OF, Entry
+from veritally.experiments.tables import Reproduction, published
 
 CLEAR = 2.0  # standard errors beyond which a difference is clear
 _NAMED = 3  # comparisons that speak against a claim
@@ -42,9 +43,34 @@ class Paired:
         """The difference in standard errors; 0 where the rules never differ."""
         return self.difference / self.se if self.se > 0 else 0.0
 
+    @property
+    def numbers(self) -> str:
+        """The difference with its standard error."""
+        return f"{self.difference:+.5f} ± {self.se:.5f}".replace("-", "−")
+
     def __str__(self) -> str:
-        numbers = f"{self.difference:+.5f} ± {self.se:.5f}".replace("-", "−")
-        return f"`{self.rule}` less `{self.other}` in {self.table} at {self.voters} voters: {numbers}"
+        return f"`{self.rule}` less `{self.other}` in {self.table} at {self.voters} voters: {self.numbers}"
+
+
+EXACT = {"rankings": "posterior:votes=rankings", "top": "posterior:votes=top"}
+"""The exact rule for each kind of votes."""
+
+
+def against(reproduction: Reproduction, table: str, voters: int, rule: str, kind: str) -> tuple[Paired, Paired | None]:
+    """Return paired differences of a rule to the best other that sees the same votes, and to the best published."""
+    seeing = [
+        name for name in reproduction.rules if name != rule and Entry.of(name).votes == kind and "estimated" not in name
+    ]
+    regrets = reproduction.moments[table, voters].means[0]
+    order = sorted(seeing, key=lambda name: float(regrets[reproduction.rules.index(name)]))
+    printed = {name for place, m, name in published() if (place, m) == (table, voters)}
+    theirs = [name for name in order if name in printed or any(name.startswith(family) for family in BEST_OF)]
+    pairs = [
+        one
+        for one in paired(reproduction, [(rule, other) for other in [order[0], *theirs[:1]]])
+        if (one.table, one.voters) == (table, voters)
+    ]
+    return pairs[0], pairs[1] if len(pairs) > 1 else None
 
 
 def paired(reproduction: Reproduction, pairs: Sequence[tuple[str, str]]) -> list[Paired]:

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from veritally.experiments.claims import CLAIMS, CLEAR, FEW, LIMIT, MANY, paired, verdict
+from veritally.experiments.claims import CLAIMS, CLEAR, EXACT, FEW, LIMIT, MANY, against, paired, verdict
 from veritally.experiments.document import (
     Block,
     Bullets,
@@ -93,7 +93,7 @@ def document(reproduction: Reproduction, command: str, figures: bool) -> list[Bl
             "best alternative less that of the chosen one. Here are their tables, measured anew: 10 alternatives, "
             f"{setting['instances']:,} instances a column, all rules on the same ones, ties broken at random."
         ),
-        Paragraph(f"Made by `{command}` (seed {setting['seed']}; {setting['device']}; {made_of})."),
+        Paragraph(f"Made by `{command}` (seed {setting['seed']}; {setting['device']}; {made_of}).{_noted(setting)}"),
         *_agreement(results),
     ]
     cells = {(one.table, one.voters, one.rule): one for one in results}
@@ -103,7 +103,11 @@ def document(reproduction: Reproduction, command: str, figures: bool) -> list[Bl
         if figures:
             blocks.append(Figure(table, f"{title}: regret against the number of voters; rings: as published"))
         blocks += _tables(reproduction, table, cells)
-    return [*blocks, *_claims(reproduction)]
+    return [*blocks, *_exact(reproduction), *_claims(reproduction)]
+
+
+def _noted(setting: Mapping[str, Any]) -> str:
+    return f" {setting['note']}." if "note" in setting else ""
 
 
 def _condition(scenario: Mapping[str, Any]) -> str:
@@ -192,6 +196,35 @@ def _lines(one: Result, theirs: bool) -> tuple[str, ...]:
     if not theirs or one.published is None or one.z is None:
         return (ours,)
     return ours, f"{one.published:.4f} ({one.z:+.1f})".replace("-", "−")
+
+
+def _exact(reproduction: Reproduction) -> list[Block]:
+    """Put the exact posterior beside the best other rule, and the best published one, that see the same votes."""
+    blocks: list[Block] = []
+    for kind, rule in EXACT.items():
+        if rule not in reproduction.rules:
+            continue
+        rows: list[list[Cell] | None] = []
+        within = 0
+        for table, voters in reproduction.moments:
+            best, theirs = against(reproduction, table, voters, rule, kind)
+            within += best.z <= FAR
+            ratio = "" if theirs is None else f"{1 + theirs.difference / theirs.other_regret:.3f} × `{theirs.other}`"
+            texts = (
+                f"{table}, {voters}",
+                f"{best.difference + best.other_regret:.4f}",
+                f"`{best.other}`",
+                best.numbers,
+            )
+            rows.append([Cell((text,)) for text in (*texts, ratio)])
+        blocks += [
+            Paragraph(
+                f"`{rule}` is the best of all rules that see {'rankings' if kind == 'rankings' else 'favourites'}, or "
+                f"within {FAR:g} paired standard errors of it, in {within} of {len(rows)} columns."
+            ),
+            Table(["column", "regret", "best other rule", "difference to it", "to the best published rule"], rows),
+        ]
+    return [Heading("The exact posterior"), *blocks] if blocks else []
 
 
 def _claims(reproduction: Reproduction) -> list[Block]:

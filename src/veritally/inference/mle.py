@@ -56,7 +56,13 @@ class MaximumLikelihood:
         return xp.where(finite, unit * _NO_PRIOR, unit * _WIDE_PRIOR)
 
     def _truth(self, ballots: Ballots) -> Array:
-        return peak(ballots, self._means, Prior(self._prior(ballots), False)).truth
+        truth = peak(ballots, self._means, Prior(self._prior(ballots), False)).truth
+        if ballots.kind in ("values", "mixed"):
+            return truth
+        xp = namespace(truth)
+        number = xp.sum(xp.astype(ballots.mask, truth.dtype), axis=-1, keepdims=True)
+        middle = xp.sum(xp.where(ballots.mask, truth, 0), axis=-1, keepdims=True) / xp.where(number > 0, number, 1)
+        return xp.where(ballots.mask, truth - middle, 0)
 
     def scores(self, ballots: Ballots) -> Array:
         """Return the scores alone."""

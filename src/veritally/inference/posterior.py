@@ -152,7 +152,7 @@ class Posterior:
         return ballots._replace(counts=xp.minimum(ballots.counts, xp.asarray(self.cap, dtype=ballots.counts.dtype)))
 
     def _sized(self, ballots: Ballots) -> Fit:
-        """Fit with each of several sizes of count error, weighed by their evidence."""
+        """Fit with each of several sizes of count error, and keep the one that makes the votes most probable."""
         xp = namespace(ballots.counts)
         fits = [replace(self, count_error=self.count_error(size)).fit(ballots) for size in _SIZES]
         heights = xp.stack([xp.max(fit.log_evidence + xp.log(fit.weight), axis=0) for fit in fits])
