@@ -24,6 +24,7 @@ test: setup
 	$(BIN)/pytest --numprocesses auto
 
 bench: setup
+	$(PYTHON) -m pip --python $(BIN)/python install --quiet --editable '.[dev,peers]'
 	$(BIN)/python benchmarks/run.py
 
 format: setup

@@ -164,6 +164,65 @@ def top_rules():
     return quickest(lambda: exact.scores(ballots)), quickest(lambda: sampled.scores(ballots))
 
 
+def exact_score(voters):
+    """The exact score of so many voters on 10 alternatives, against drawing as many normals; one core."""
+    rng = np.random.default_rng(0)
+    ranks = rng.permuted(np.broadcast_to(np.arange(1.0, 11), (voters, 10)), axis=1)
+    profile = vt.Profile(ranks=ranks, counts=rng.integers(1, 51, (voters, 10)).astype(float))
+    score = vt.rule("score", sigma=31.6)
+    return (
+        quickest(lambda: score.scores(profile.ballots), 1),
+        quickest(lambda: rng.standard_normal((voters, 10))),
+        profile.ballots,
+    )
+
+
+def peers(profiles=60):
+    """The posterior of 10 voters on 10 alternatives, variance 100, against TrueSkillThroughTime with σ/√c; one core.
+
+    Also the regrets of both, and of choix, which knows no counts, with paired standard errors.
+    """
+    import choix
+    import trueskillthroughtime as ttt
+
+    trials = vt.simulate(vt.Scenario(sigma=10.0), instances=profiles, seed=3)
+    values, counts = np.asarray(trials.profile.values), np.asarray(trials.profile.counts)
+    rankings = trials.profile.as_rankings()
+
+    def skills(d):
+        order = np.argsort(-values[d], axis=1)
+        # A voter's mean is the alternative with a partner of its own, of whom nothing is known but σ/√c.
+        games = [[[f"a{j}", f"{i}-{j}"] for j in places] for i, places in enumerate(order)]
+        players = {f"a{j}": ttt.Player(ttt.Gaussian(0.0, 1.0), 0.0, 0.0) for j in range(10)}
+        for i, j in np.ndindex(10, 10):
+            players[f"{i}-{j}"] = ttt.Player(ttt.Gaussian(0.0, 10 / np.sqrt(counts[d, i, j])), 0.0, 0.0)
+        results = [list(range(10, 0, -1))] * 10
+        history = ttt.History(games, results, [1] * 10, priors=players, gamma=0.0)
+        history.convergence(epsilon=1e-3, iterations=10, verbose=False)
+        curves = history.learning_curves()
+        return [curves[f"a{j}"][-1][1].mu for j in range(10)]
+
+    found = {}
+    start = time.perf_counter()
+    found["posterior"] = vt.evaluate(rankings, ["posterior"], sigma=10.0, tau=1.0)["posterior"]
+    ours = time.perf_counter() - start
+    start = time.perf_counter()
+    found["TrueSkillThroughTime"] = np.array([skills(d) for d in range(profiles)])
+    theirs = time.perf_counter() - start
+    orders = [[tuple(map(int, np.argsort(-ballot))) for ballot in votes] for votes in values]
+    found["choix"] = np.array([choix.ilsr_rankings(10, ballots, alpha=0.01) for ballots in orders])
+    best = trials.truth.max(axis=-1)
+    regret = {
+        name: best - np.take_along_axis(trials.truth, np.argmax(scores, axis=-1)[:, None], axis=-1)[:, 0]
+        for name, scores in found.items()
+    }
+    words = []
+    for name, own in regret.items():
+        more = own - regret["posterior"]
+        words.append(f"{name} {own.mean():.3f} (+{more.mean():.3f} ± {more.std() / profiles**0.5:.3f})")
+    return ours / profiles, theirs / profiles, "regret: " + ", ".join(words)
+
+
 def growth():
     """Peak memory of a comparison at 2,000 and at 20,000 instances."""
     sizes = ("20000", "2000")
@@ -180,7 +239,7 @@ def main():
     for dtype in (np.float64, np.float32):
         what = f"`pairwise` and `pairwise-normalized`, 1,000 × 300 × 10, {dtype.__name__}, one core"
         rows.append(row(what, "NumPy drawing as many standard normals", *pairwise(dtype), "4"))
-    rows.append(row("`veritally decide` on the demo file, cold", '`python -c "import numpy"`', *cold_start(), "5"))
+    rows.append(row("`veritally decide` on the demo file, cold", '`python -c "import numpy"`', *cold_start(), "8"))
     with tempfile.TemporaryDirectory() as folder:
         ours, theirs, peak = large_file(Path(folder))
     what = "1,000,000 voters × 10 alternatives from tidy Parquet, `pairwise`"
@@ -189,6 +248,15 @@ def main():
     what = f"a table's column at 300 voters, {rules} one-pass rules (all but the next row's), two processes"
     rows.append(row(what, "NumPy drawing its normals and counts", ours, theirs, "10"))
     rows.append(row("`top-gradient`, 300 voters", "`top-monte-carlo` with 100 samples", *top_rules(), "1/3"))
+    ours, theirs, _ = exact_score(1_000_000)
+    rows.append(row("`score`, 1,000,000 × 10, one core", "NumPy drawing as many normals", ours, theirs, "300"))
+    ours, theirs, ballots = exact_score(50_000)
+    posterior = vt.rule("posterior", sigma=31.6, tau=1.0)
+    climbing = quickest(lambda: posterior.scores(ballots), 1)
+    rows.append(row("`posterior`, σ given, 50,000 × 10, one core", "`score` on the same", climbing, ours, "40"))
+    what = "`posterior`, σ given, 10 × 10, a profile, one core"
+    ours, theirs, note = peers()
+    rows.append(row(what, "TrueSkillThroughTime", ours, theirs, "1/5", note))
     many, few = growth()
     memory = f"{many / 1e6:.0f} MB | {few / 1e6:.0f} MB | **{many / few:.2f}**"
     rows.append(f"| peak memory of `compare`, all rules, 20,000 instances | at 2,000 | {memory} | about 1 | |")

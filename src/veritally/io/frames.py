@@ -4,6 +4,7 @@ import difflib
 import math
 import textwrap
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from veritally.arrays import Array
+from veritally.ballots import ballots_of, coarsened
 from veritally.errors import InputError, InputWarning
 from veritally.profile import Profile
 
@@ -87,19 +89,47 @@ def to_profile(table: pl.DataFrame, name: str, first_row: int, ballots: str | No
         if len(differing):
             row = differing[0]
             raise InputError(f"{place(row)}: voter {table['voter'][int(row)]!r} has different multiplicities")
-    argument = {"ranks": votes} if vote == "rank" else {"values": -votes if lower_is_better else votes}
+    votes = -votes if vote == "value" and lower_is_better else votes
+    rest: dict[str, Any] = {
+        "multiplicity": multiplicity,
+        "alternatives": alternatives,
+        "voters": voters,
+        "decisions": decisions,
+    }
     try:
-        profile = Profile(
-            **argument,
-            counts=counts,
-            multiplicity=multiplicity,
-            alternatives=alternatives,
-            voters=voters,
-            decisions=decisions,
-        )
+        ranked = _only_ranked(table, votes, filled) if vote == "value" and ballots != "value" else None
+        if ranked is not None:
+            profile = _mixed(votes, ranked, counts, rest)
+        else:
+            profile = Profile(**{"ranks" if vote == "rank" else "values": votes}, counts=counts, **rest)
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
     return profile.as_top() if ballots == "top" else profile
+
+
+def _only_ranked(table: pl.DataFrame, values: Array, filled: Callable[[str, float], Array]) -> Array | None:
+    """Return the ranks of voters who give no values, where there are such; None else."""
+    if "rank" not in table.columns:
+        return None
+    ranks = filled("rank", np.nan)
+    ranks = np.where(np.isnan(values).all(axis=-1, keepdims=True), ranks, np.nan)
+    return None if np.isnan(ranks).all() else ranks
+
+
+def _mixed(values: Array, ranks: Array, counts: Array, rest: dict[str, Any]) -> Profile:
+    """Put voters who give values and voters who rank together."""
+    ranking = ~np.isnan(ranks).all(axis=-1, keepdims=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InputWarning)  # that the others have no vote
+        one = Profile(values=values, counts=np.where(ranking, 0, counts), **rest)
+        other = Profile(ranks=ranks, counts=np.where(ranking, counts, 0), **rest)
+    parts = [coarsened(profile.ballots, "mixed") for profile in (one, other)]
+    layers = np.where(ranking[..., None], parts[1].votes, parts[0].votes)
+    both = ballots_of("mixed", layers, parts[0].counts + parts[1].counts, parts[0].multiplicity)
+    profile = one._with(ballots=both)
+    for message in profile.warnings:
+        warnings.warn(message, InputWarning, stacklevel=4)
+    return profile
 
 
 def from_profile(profile: Profile) -> pl.DataFrame:
@@ -132,13 +162,23 @@ def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
     _require_different(profile.alternatives)
     *d, i, j = np.nonzero(listed)
     vote = votes[listed]
-    blank = ~seen[listed] | (np.isnan(vote) if profile.kind == "values" else vote == 0)
-    vote = np.where(blank, np.nan, 1.0 if profile.kind == "top" else vote)
+
+    def column(given: Array, blank: Array) -> Array:
+        return np.where(~seen[listed] | blank, np.nan, given)
+
+    if profile.kind == "mixed":
+        if not np.isnan(vote[:, 1]).all():
+            raise InputError("a vote file holds ranks or values; differences cannot be written")
+        written = {"value": column(vote[:, 0], np.isnan(vote[:, 0])), "rank": column(vote[:, 2], vote[:, 2] == 0)}
+    elif profile.kind == "values":
+        written = {"value": column(vote, np.isnan(vote))}
+    else:
+        written = {"rank": column(1.0 if profile.kind == "top" else vote, vote == 0)}
     columns = {"decision": _text(profile.decision_names)[d[0]]} if d else {}
     columns |= {
         "voter": _text(profile.voters)[i],
         "alternative": _text(profile.alternatives)[j],
-        "value" if profile.kind == "values" else "rank": vote,
+        **written,
         "count": counts[listed].astype(np.int64) if _are_whole(counts) else counts[listed],
     }
     if weighed:
