@@ -6,7 +6,7 @@ import pytest
 
 # The same examples in every run: a test that passed here passes there.
 hypothesis.settings.register_profile(
-    "fixed", derandomize=True, deadline=None, max_examples=40, suppress_health_check=list(hypothesis.HealthCheck)
+    "fixed", derandomize=True, deadline=None, max_examples=25, suppress_health_check=list(hypothesis.HealthCheck)
 )
 hypothesis.settings.load_profile("fixed")
 

@@ -133,7 +133,8 @@ def summarised(
 
 
 _SMALL = 16
-_ROUNDS = 20
+_ROUNDS = 1000
+_CLOSE = 1e-9
 _TINY = 1e-300
 
 
@@ -141,7 +142,10 @@ def _doubly(p_rank: Array) -> Array:
     """Make rows and columns sum to 1 again: each alternative has one rank, and each rank one alternative."""
     for _ in range(_ROUNDS):
         p_rank = p_rank / np.maximum(np.sum(p_rank, axis=-2, keepdims=True), _TINY)
-        p_rank = p_rank / np.maximum(np.sum(p_rank, axis=-1, keepdims=True), _TINY)
+        rows = np.sum(p_rank, axis=-1, keepdims=True)
+        p_rank = p_rank / np.maximum(rows, _TINY)
+        if np.max(np.abs(rows - 1)) < _CLOSE:
+            break
     return p_rank
 
 

@@ -45,7 +45,7 @@ def test_fading_integrals_of_exponentials(decay):
 @pytest.mark.parametrize("fine", [DOUBLE, SINGLE])
 def test_panels_cover_all_means_and_resolve_the_narrowest(fine):
     centre, width = np.array([[0.0, 3.0], [0.1, -2.0], [5.0, 3.0]]), np.array([[1.0, 0.001], [0.001, 1.0], [30.0, 0.1]])
-    ends, needed = breakpoints(centre, width, width, fine)
+    ends, needed = breakpoints(centre, width, width, np.ones(1), fine)
     assert (np.diff(ends) >= 0).all()
     np.testing.assert_allclose(ends[:, 0], (centre - fine.reach * width).min(axis=0))
     np.testing.assert_allclose(ends[:, -1], (centre + fine.reach * width).max(axis=0))
@@ -58,7 +58,7 @@ def test_panels_cover_all_means_and_resolve_the_narrowest(fine):
 
 
 def test_too_few_panels_become_wider_ones():
-    ends, needed = breakpoints(np.zeros((1, 1)), np.full((1, 1), 0.01), np.ones((1, 1)), DOUBLE)
+    ends, needed = breakpoints(np.zeros((1, 1)), np.full((1, 1), 0.01), np.ones((1, 1)), np.ones(1), DOUBLE)
     nodes = grid(ends, needed, 2, DOUBLE)
     assert needed[0] > 2
     assert nodes.x.shape == (1, 2, DOUBLE.nodes)

@@ -55,7 +55,12 @@ Examples:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (one a line for many decisions).")
 @click.option("--explain", is_flag=True, help="Say each voter's part, and what would have changed the outcome.")
-@click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Save a picture of who contributed what.")
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Save a picture: intervals and P(best), or who contributed what.",
+)
 def decide(
     file: str,
     rule: str | None,

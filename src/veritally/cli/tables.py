@@ -186,7 +186,7 @@ def _sureness(outcome: Outcome, belief: Belief) -> list[str]:
     told = (
         f"{_and([names[0], *near])} cannot be told apart at 95%" if near else "it stands apart from all others at 95%"
     )
-    lines = [f"{names[0]} is best with {_percent(best[names[0]])}; {told}."]
+    lines = [f"{names[0]} is best with {_percent(best[names[0]])}; {told}."] if len(outcome.winners) == 1 else []
     if len(outcome.credible) > 1:
         lines.append(f"With 95% the best is {_or(outcome.credible)}.")
     ratio, low, high = (float(x) for x in belief.scale)

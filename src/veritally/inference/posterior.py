@@ -21,8 +21,9 @@ _CARDINAL = ("values", "mixed")  # kinds that tell where the truths lie, not onl
 _MANY = 2000  # voters beyond which a part of them tells the scale well enough
 _DRAWS = 4096
 _CELLS = 1 << 23  # of draws that are held at once
+_COLLAPSED = 0.001  # of the draws that count, below which their weights say nothing
 _TAILS = 7.0  # degrees of freedom of the draws by which the shape is checked
-_CHECKED = 40_000  # votes whose likelihood is asked to check the shape of the posterior
+_CHECKED = 20_000  # votes whose likelihood is asked to check the shape of the posterior
 _REFITTED = 2000  # ballots for which leaving one out is done in full
 _SIZES = (0.1, 0.3, 0.6, 0.95)  # of count errors to choose from
 
@@ -251,14 +252,15 @@ class Fitted:
     def weights(self, ballots: Ballots, origin: float = 0.0) -> Array:
         """Return what each voter adds to each score, ``(..., voter, alternative)``: τ² g_ij.
 
-        For values, what is common to all alternatives is shared out among voters by their counts.
+        For values, what is common to all alternatives is shared out among voters by their counts, unless it is measured
+        from an ``origin``: then it is left out.
         """
         fit = self._of(ballots)
         xp = namespace(ballots.counts)
         told = derivatives(_stacked(ballots, len(fit.tau)), fit.truth, fit.means).gradient
         times = ballots.multiplicity[..., None]
         weights = xp.sum((fit.weight * fit.tau**2)[..., None, None] * told, axis=0) * times
-        if ballots.kind not in _CARDINAL:
+        if ballots.kind not in _CARDINAL or origin:
             return weights
         rest = xp.where(ballots.mask, _scores(fit, ballots.mask), 0) - xp.sum(weights, axis=-2)
         seen = ballots.counts * times
@@ -346,7 +348,8 @@ class Fitted:
             density = (_TAILS + mask.sum()) / 2 * np.log1p(reach / _TAILS)
             exact, efficiency = _normalised(self._exact(merged, further) + density, weight)
             plain, _ = _normalised(density - reach / 2, weight)
-            draws, weights = np.concat([draws, further]), np.concat([weights, exact - plain])
+            if efficiency > _COLLAPSED:  # else a few draws would decide
+                draws, weights = np.concat([draws, further]), np.concat([weights, exact - plain])
         flat = draws.reshape(-1, *draws.shape[2:])
         if ballots.kind not in _CARDINAL:
             number = np.maximum(mask.sum(axis=-1, keepdims=True), 1)

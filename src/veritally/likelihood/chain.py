@@ -89,9 +89,13 @@ def place(truth: Array, precision: Array) -> Place:
     return Place(fit, xp.where(followed, pressure, 0))
 
 
-def panels_for(truth: Array, spread: Spread, fine: Fineness) -> tuple[Array, Array, Array]:
-    """Return ends of panels ``(ballot, ends)``, how many are needed, and the pressures where they are extreme."""
+def panels_for(truth: Array, spread: Spread, groups: Array, fine: Fineness) -> tuple[Array, Array, Array]:
+    """Return ends of panels ``(ballot, ends)``, how many are needed, and the pressures where they are extreme.
+
+    ``groups``, ``(ballot,)``, are the ballots in which some are tied first or last: products need more nodes.
+    """
     xp = namespace(truth)
+    closer = xp.where(groups, xp.asarray(1.5, dtype=truth.dtype), 1)
     seen = xp.isfinite(spread.wide)
     narrow, wide = (xp.where(seen, x, 1) for x in (spread.narrow, spread.wide))
     # A surprising mean of a mixture comes from its widest component.
@@ -105,9 +109,9 @@ def panels_for(truth: Array, spread: Spread, fine: Fineness) -> tuple[Array, Arr
     if spread.weights is not None:  # whose narrow core stays where it is
         core = xp.where(seen, truth, somewhere), xp.where(seen, narrow, unseen), 0 * reach
         centre, width, reach = (xp.concat(pair) for pair in zip((centre, width, reach), core, strict=True))
-        return *breakpoints(centre, width, reach, fine), 0 * pressure
+        return *breakpoints(centre, width, reach, closer, fine), 0 * pressure
     surprise = xp.max(xp.where(seen, xp.abs(centre - truth) / narrow, 0), axis=0)
-    return *breakpoints(centre, width, reach, fine), xp.where(surprise > _SURPRISING, pressure, 0)
+    return *breakpoints(centre, width, reach, closer, fine), xp.where(surprise > _SURPRISING, pressure, 0)
 
 
 def chain(
@@ -147,8 +151,10 @@ def chain(
     lost = product < _LOST * xp.finfo(product.dtype).smallest_normal
     whole = above[n].log + bottom.log + xp.log(_positive(product))
     told = xp.any(tiers.single | tiers.first | tiers.last, axis=0)
-    rough = improbable(truth, spread, order)
-    log_prob = xp.where(told, xp.where(lost, rough.log_prob, walk.offset + whole), 0)
+    log_prob = xp.where(told, walk.offset + whole, 0)
+    rough = improbable(truth, spread, order) if possible(lost & told) else None
+    if rough is not None:
+        log_prob = xp.where(lost & told, rough.log_prob, log_prob)
     if order == 0:
         return Chain(log_prob)
     below = walk.upwards(bottom)
@@ -162,11 +168,14 @@ def chain(
     for k, rate in bottom.rates.items():
         share = nodes.total(above[n].edge * bottom.product * rate) * xp.exp(above[n].log + bottom.log - whole)
         gradient[k] = gradient[k] - share
-    slope = xp.where(told, xp.where(lost, rough.gradient, xp.stack(gradient)), 0)
-    if order == 1:
-        return Chain(log_prob, slope)
-    second = logarithmic(walk.second(top, bottom, above, below, xp.where(lost, xp.inf, whole)), slope)
-    return Chain(log_prob, slope, xp.where(told, xp.where(lost, rough.curvature, second), 0))
+    slope = xp.where(told & ~lost, xp.stack(gradient), 0)
+    second = None
+    if order > 1:
+        second = logarithmic(walk.second(top, bottom, above, below, xp.where(lost, xp.inf, whole)), slope)
+    if rough is not None:
+        slope = xp.where(lost & told, rough.gradient, slope)
+        second = None if second is None else xp.where(lost & told, rough.curvature, second)
+    return Chain(log_prob, slope, second)
 
 
 def improbable(truth: Array, spread: Spread, order: int) -> Chain:

@@ -29,7 +29,7 @@ class Fineness(NamedTuple):
     panels: int
 
 
-DOUBLE = Fineness(nodes=16, width=6.5, reach=6.2, panels=36)
+DOUBLE = Fineness(nodes=16, width=7.5, reach=6.2, panels=40)
 SINGLE = Fineness(nodes=8, width=2.6, reach=5.0, panels=20)
 
 
@@ -174,10 +174,10 @@ def _faded(whole: Array, fading: Array, upward: bool) -> Array:
     return xp.stack([arriving[p] for p in panels], axis=-1)
 
 
-def breakpoints(centre: Array, width: Array, reach: Array, fine: Fineness) -> tuple[Array, Array]:
+def breakpoints(centre: Array, width: Array, reach: Array, closer: Array, fine: Fineness) -> tuple[Array, Array]:
     """Cut the line into panels that resolve features of these centres and widths, all ``(alternative, ballot)``.
 
-    Local scales add up like precisions: h(x)⁻² = Σ_k 1/(w_k² + (0.3 (x − m_k))²).
+    Local scales add up like precisions, h(x)⁻² = Σ_k 1/(w_k² + (0.2 (x − m_k))²), and are divided by ``closer``.
 
     Returns
     -------
@@ -189,7 +189,7 @@ def breakpoints(centre: Array, width: Array, reach: Array, fine: Fineness) -> tu
     square = width**2
     # The more scales lie within each other, the more of them meet in one panel.
     ratio = xp.max(reach, axis=0) / xp.min(width, axis=0)
-    coarse = fine.width / (1 + xp.log(xp.maximum(ratio, xp.asarray(1, dtype=ratio.dtype))) / _SCALES)
+    coarse = fine.width / closer / (1 + xp.log(xp.maximum(ratio, xp.asarray(1, dtype=ratio.dtype))) / _SCALES)
 
     def scale(x: Array) -> Array:
         return coarse / xp.sqrt(xp.sum(1 / (square + (_GRADED * (x - centre)) ** 2), axis=0))

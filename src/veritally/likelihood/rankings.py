@@ -9,6 +9,7 @@ from veritally.likelihood.density import Spread
 from veritally.likelihood.quadrature import fineness
 from veritally.likelihood.tied import tied_chain
 
+_AT_ONCE = 1 << 13  # ballots
 _HARD = 64  # times as many cells as others that ballots are counted for if they are extreme
 
 
@@ -40,28 +41,42 @@ def ranking(ranks: Array, truth: Array, spread: Spread, order: int = 1) -> Deriv
     xp = namespace(ranks, truth)
     batch, n = ranks.shape[:-1], ranks.shape[-1]
     truth = xp.broadcast_to(truth[..., None, :], ranks.shape)
-    by_place = [x.reshape(*x.shape[: x.ndim - ranks.ndim], -1, n) for x in (ranks, truth)]
-    ranks, truth = (xp.moveaxis(x, -1, 0) for x in by_place)
-    deviations, weights = (
-        None if x is None else xp.moveaxis(xp.broadcast_to(x, (len(x), *batch, n)).reshape(len(x), -1, n), -1, 1)
+    ranks, truth = (xp.moveaxis(x.reshape(-1, n), -1, 0) for x in (ranks, truth))
+    mixtures = [
+        xp.moveaxis(xp.broadcast_to(x, (len(x), *batch, n)).reshape(len(x), -1, n), -1, 1)
         for x in spread
-    )
-    # Within a tier the order does not matter, but the fit along the ballot takes the highest truth first.
+        if x is not None
+    ]
+    ballots = ranks.shape[1]
+    width = ballots if is_jax(ranks) else _AT_ONCE
+    pieces = [
+        _sorted(*(x[..., start : start + width] for x in (ranks, truth, *mixtures)), order=order)
+        for start in range(0, max(ballots, 1), max(width, 1))
+    ]
+    results = pieces[0] if len(pieces) == 1 else [xp.concat(x, axis=-1) for x in zip(*pieces, strict=True)]
+    return Derivatives(*(xp.moveaxis(x, -1, 0).reshape(*batch, *x.shape[:-1]) for x in results))
+
+
+def _sorted(ranks: Array, truth: Array, deviations: Array, *weights: Array, order: int) -> tuple[Array, ...]:
+    """Return derivatives by ballots ``(alternative, ballot)``, which are brought into order for it.
+
+    Within a tier the order does not matter, but the fit along the ballot takes the highest truth first.
+    """
+    xp = namespace(ranks, truth)
+    known = xp.where(ranks > 0, ranks, xp.inf)
     sequence = xp.argsort(-truth, axis=0)
-    rank = xp.take_along_axis(xp.where(ranks > 0, ranks, xp.inf), sequence, axis=0)
-    sequence = xp.take_along_axis(sequence, xp.argsort(rank, axis=0, stable=True), axis=0)
-    rank, truth = (xp.take_along_axis(x, sequence, axis=0) for x in (xp.where(ranks > 0, ranks, xp.inf), truth))
-    own = Spread(*(None if x is None else xp.take_along_axis(x, sequence[None], axis=1) for x in (deviations, weights)))
-    results = _in_order(rank, truth, own, order)
+    tiers = xp.take_along_axis(known, sequence, axis=0)
+    sequence = xp.take_along_axis(sequence, xp.argsort(tiers, axis=0, stable=True), axis=0)
+    known, truth = (xp.take_along_axis(x, sequence, axis=0) for x in (known, truth))
+    own = Spread(*(xp.take_along_axis(x, sequence[None], axis=1) for x in (deviations, *weights)))
+    results = list(_in_order(known, truth, own, order))
     back = xp.argsort(sequence, axis=0)
-    log_prob = results[0].reshape(batch)
-    if order == 0:
-        return Derivatives(log_prob)
-    gradient = xp.moveaxis(xp.take_along_axis(results[1], back, axis=0), 0, -1).reshape(*batch, n)
-    if order == 1:
-        return Derivatives(log_prob, gradient)
-    second = xp.take_along_axis(xp.take_along_axis(results[2], back[:, None], axis=0), back[None], axis=1)
-    return Derivatives(log_prob, gradient, xp.moveaxis(second, -1, 0).reshape(*batch, n, n))
+    if order > 0:
+        results[1] = xp.take_along_axis(results[1], back, axis=0)
+    if order > 1:
+        half = xp.take_along_axis(results[2], back[:, None], axis=0)
+        results[2] = xp.take_along_axis(half, back[None], axis=1)
+    return tuple(results)
 
 
 def _in_order(rank: Array, truth: Array, spread: Spread, order: int) -> tuple[Array, ...]:
@@ -79,7 +94,7 @@ def _in_order(rank: Array, truth: Array, spread: Spread, order: int) -> tuple[Ar
     tiers = xp.stack([single, first & ~alone_first, last & ~alone_last]) & ~tied
 
     fine = fineness(truth)
-    ends, needed, pressure = panels_for(xp.where(seen, truth, 0), spread, fine)
+    ends, needed, pressure = panels_for(xp.where(seen, truth, 0), spread, xp.any(tiers[1] | tiers[2], axis=0), fine)
 
     def run(truth: Array, deviations: Array, *rest: Array) -> tuple[Array, ...]:
         *weights, tiers, ends, pressure, needed = rest

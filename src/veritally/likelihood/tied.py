@@ -91,7 +91,7 @@ class _Ballot:
         spread = Spread(*(None if x is None else x[..., None] for x in self.spread))
         fine = fineness(self.truth)
         fine = fine._replace(width=fine.width / 2)  # kernels vary on both sides
-        ends, needed, _ = panels_for(self.truth[:, None], spread, fine)
+        ends, needed, _ = panels_for(self.truth[:, None], spread, np.ones(1, dtype=bool), fine)
         return grid(ends, needed, int(needed[0]), fine)
 
     @cached_property

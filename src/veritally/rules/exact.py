@@ -4,7 +4,7 @@ import functools
 import math
 from dataclasses import dataclass
 
-from veritally.arrays import Array, by_alternative, namespace, normal_scores
+from veritally.arrays import Array, by_alternative, namespace, normal_scores, possible
 from veritally.ballots import Ballots
 from veritally.likelihood.density import Means
 from veritally.likelihood.votes import derivatives
@@ -80,10 +80,11 @@ class NormalScores:
         def kernel(rank: Array, variance: Array) -> tuple[Array, Array]:
             seen = rank > 0
             length = xp.sum(xp.astype(seen, xp.int32), axis=0)
-            size = xp.zeros_like(rank)
-            for rival in range(len(rank)):
-                size = size + xp.astype(rank == rank[rival], rank.dtype)
-            size = xp.where(seen, size, 1)
+            size = xp.ones_like(rank)
+            squares = length * (length + 1) * (2 * length + 1) / 6
+            if possible(xp.sum(rank**2, axis=0) != squares):  # which are those of ranks without ties
+                size = sum((xp.astype(rank == own, rank.dtype) for own in rank), xp.zeros_like(rank))
+                size = xp.where(seen, size, 1)
             first = xp.astype(xp.round(rank - (size - 1) / 2), xp.int32)
             last = xp.astype(xp.round(rank + (size - 1) / 2), xp.int32)
             offset = xp.broadcast_to(length * (n + 1), rank.shape)

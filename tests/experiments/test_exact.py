@@ -1,0 +1,77 @@
+"""The exact rules in experiments, and what their committed results say."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from veritally.errors import InputError
+from veritally.experiments.calibration import Calibration, calibrate
+from veritally.experiments.claims import against
+from veritally.experiments.document import to_markdown
+from veritally.experiments.lineup import Entry, Lineup, Told
+from veritally.experiments.report import document
+from veritally.experiments.tables import measure_tables
+from veritally.noise.scenario import SCENARIOS
+
+RESULTS = Path(__file__).parents[2] / "docs" / "exact" / "results.csv"
+
+
+def regrets(table, rule):
+    """Committed regrets by the number of voters."""
+    rows = pl.read_csv(RESULTS).filter((pl.col("table") == table) & (pl.col("rule") == rule))
+    return dict(zip(rows["voters"], rows["regret"], strict=True))
+
+
+def test_committed_posterior_is_below_all_published_rules_where_variance_is_low():
+    ours = regrets("low-variance", "posterior:votes=rankings")
+    published = [regrets("low-variance", rule) for rule in ("borda", "borda+", "pairwise", "pairwise-normalized")]
+    for voters, most in ((3, 0.94), (10, 0.9), (30, 0.9), (100, 0.9)):
+        assert ours[voters] <= most * min(one[voters] for one in published)
+
+
+@pytest.mark.parametrize("table", SCENARIOS)
+def test_committed_posterior_is_below_the_pairwise_rules(table):
+    ours = regrets(table, "posterior:votes=rankings")
+    for rule in ("pairwise", "pairwise-normalized"):
+        assert all(ours[voters] < regret for voters, regret in regrets(table, rule).items())
+
+
+def test_entries_are_told_what_they_may_know():
+    told = Told.of(SCENARIOS["count-noise"])
+    assert told.count_range == (1.0, 49.0)
+    rule = Entry.of("posterior:votes=rankings").make(told, 0)
+    assert (rule.sigma, rule.tau, rule.votes) == (told.sigma, 1.0, "rankings")
+    assert rule.count_error == told.count_error
+    kept = Entry.of("posterior:sigma=estimated:counts=believed").make(told, 0)
+    assert (kept.sigma, kept.tau, kept.count_error) == (None, None, None)
+    with pytest.raises(InputError, match="where they apply"):
+        Entry.of("borda:votes=rankings")
+    assert Lineup.of("exact", "values", 10).kinds == {"rankings", "top"}
+
+
+def test_a_report_puts_the_posterior_beside_the_best(tmp_path):
+    rules = ["borda", "pairwise", "posterior:votes=rankings"]
+    measured = measure_tables(tmp_path / "c.jsonl", tables=["low-variance"], voters=[3], rules=rules, instances=30)
+    best, published = against(measured, "low-variance", 3, "posterior:votes=rankings", "rankings")
+    means = dict(zip(measured.rules, measured.moments["low-variance", 3].means[0], strict=True))
+    assert best.difference == pytest.approx(
+        means["posterior:votes=rankings"] - min(means["borda"], means["pairwise"]), abs=1e-12
+    )
+    assert published is not None
+    assert "## The exact posterior" in to_markdown(document(measured, "command", figures=False))
+
+
+def test_calibration_counts_every_alternative():
+    found = calibrate("low-variance", instances=40, voters=3, alternatives=4, votes="rankings")
+    assert sum(found.number) == 160
+    assert sum(found.happened) == 40
+    assert sum(found.said) == pytest.approx(40)
+    assert found.error < 5 * found.chance
+
+
+def test_calibration_error_is_a_mean_distance():
+    found = Calibration((0.5, 3.0), (1.0, 2.0), (2.0, 4.0))
+    assert found.error == pytest.approx(1.5 / 6)
+    assert np.isclose(next(found.rows())["said"], 0.25)
