@@ -75,37 +75,37 @@ class NormalScores:
         """Encode each voter."""
         xp = namespace(ballots.counts)
         n = ballots.counts.shape[-1]
-        sums, kappa = (xp.asarray(x, dtype=ballots.counts.dtype) for x in _tables(n))
+        sums, single, kappa = (xp.asarray(x, dtype=ballots.counts.dtype) for x in _tables(n))
 
         def kernel(rank: Array, variance: Array) -> tuple[Array, Array]:
             seen = rank > 0
             length = xp.sum(xp.astype(seen, xp.int32), axis=0)
-            size = xp.ones_like(rank)
+            offset = length * (n + 1)
             squares = length * (length + 1) * (2 * length + 1) / 6
             if possible(xp.sum(rank**2, axis=0) != squares):  # which are those of ranks without ties
                 size = sum((xp.astype(rank == own, rank.dtype) for own in rank), xp.zeros_like(rank))
                 size = xp.where(seen, size, 1)
-            first = xp.astype(xp.round(rank - (size - 1) / 2), xp.int32)
-            last = xp.astype(xp.round(rank + (size - 1) / 2), xp.int32)
-            offset = xp.broadcast_to(length * (n + 1), rank.shape)
-            share = xp.take(sums, offset + xp.where(seen, last, 0)) - xp.take(
-                sums, offset + xp.where(seen, first - 1, 0)
-            )
-            weight = xp.where(seen, share / (size * xp.sqrt(xp.where(seen, variance, 1))), 0)
+                last = xp.astype(xp.where(seen, rank + (size - 1) / 2, 0) + 0.25, xp.int32)
+                before = xp.astype(xp.where(seen, rank - (size + 1) / 2, 0) + 0.25, xp.int32)
+                share = (xp.take(sums, offset + last) - xp.take(sums, offset + before)) / size
+            else:
+                share = xp.take(single, offset + xp.astype(rank, xp.int32))
+            weight = xp.where(seen, share / xp.sqrt(xp.where(seen, variance, 1)), 0)
             return weight, xp.where(seen, xp.take(kappa, length) / xp.where(seen, variance, 1), 0)
 
         return Encoding(*by_alternative(kernel, ballots.votes, ballots.variances(self.sigma)))
 
 
 @functools.cache
-def _tables(n: int) -> tuple[list[float], list[float]]:
-    """Return running sums of the expected order statistics for each length, end to end, and their mean squares."""
-    sums, squares = [0.0] * (n + 1), [0.0]
+def _tables(n: int) -> tuple[list[float], list[float], list[float]]:
+    """Return running sums of the expected order statistics for each length, end to end, themselves, and mean squares."""
+    sums, single, squares = [0.0] * (n + 1), [0.0] * (n + 1), [0.0]
     for length in range(1, n + 1):
         z = normal_scores(length)
         running = [0.0]
         for value in z:
             running.append(running[-1] + value)
         sums += running + [running[-1]] * (n - length)
+        single += [0.0, *z, *[0.0] * (n - length)]
         squares.append(math.fsum(value**2 for value in z) / length)
-    return sums, squares
+    return sums, single, squares
