@@ -98,7 +98,7 @@ class NormalScores:
 
 @functools.cache
 def _tables(n: int) -> tuple[list[float], list[float], list[float]]:
-    """Return running sums of the expected order statistics for each length, end to end, themselves, and mean squares."""
+    """Return running sums of the expected order statistics of each length, end to end, themselves, mean squares."""
     sums, single, squares = [0.0] * (n + 1), [0.0] * (n + 1), [0.0]
     for length in range(1, n + 1):
         z = normal_scores(length)
