@@ -16,7 +16,7 @@ STOREYS = (
     {"ballots", "labels"},
     {"profile", "combine", "description"},
     {"belief", "explanation", "outcome"},
-    {"noise"},
+    {"noise", "parameters"},
     {"likelihood"},
     {"rules"},
     {"inference"},

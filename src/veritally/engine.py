@@ -1,19 +1,18 @@
 """Running rules over profiles: one rule for a decision, many rules for a comparison."""
 
-import math
 import warnings
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from veritally.arrays import Array
-from veritally.ballots import by_kind, require_known
-from veritally.checks import positive, whole
+from veritally.ballots import by_kind
+from veritally.checks import whole
 from veritally.combine import concat
 from veritally.errors import InputError, InputWarning
-from veritally.noise.scenario import PARTS, part
 from veritally.outcome import Outcome, TieBreak
+from veritally.parameters import checked_parameters
 from veritally.profile import Profile
 from veritally.registry import rule_for
 from veritally.rules.rule import scores_of
@@ -119,66 +118,3 @@ def _require_evidence(scores: Array, profile: Profile, choose: int) -> None:
         if not numbers[place]:
             raise InputError(f"{where}no voter has a vote that this rule can use, so there is nothing to decide")
         raise InputError(f"{where}cannot choose {choose} of {numbers[place]} alternatives")
-
-
-def checked_parameters(parameters: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
-    """Validate the parameters of a rule for these votes."""
-    checked = dict(parameters)
-    if checked.get("sigma") is not None:
-        checked["sigma"] = _sigma(checked["sigma"], profile)
-    for name in ("tau", "cap"):
-        if checked.get(name) is not None:
-            checked[name] = positive(checked[name], name)
-    if "count_error" in checked:
-        checked["count_error"] = _count_error(checked["count_error"])
-    if "points" in checked:
-        checked["points"] = _numbers(checked["points"], profile.shape[-1], "points")
-    if "samples" in checked:
-        checked["samples"] = whole(checked["samples"], "samples", least=1)
-    return checked
-
-
-def _count_error(given: Any) -> Any:
-    """Return an error of counts, or the type of one whose size is to be estimated."""
-    if isinstance(given, str) and ":" not in given:
-        require_known(given, PARTS["count_error"], "count_error")
-        return PARTS["count_error"][given]
-    made = part("count_error", given)
-    if made is not None and type(made) not in PARTS["count_error"].values():
-        raise InputError("the likelihood knows percentage and replacement errors of counts; give one of these")
-    return made
-
-
-def _sigma(sigma: Any, profile: Profile) -> float | tuple[float, ...]:
-    single = np.ndim(sigma) == 0 and not isinstance(sigma, str | Mapping)
-    if not single and profile._alternatives.each and len(set(profile.alternatives)) > 1:
-        raise InputError("one sigma for each alternative needs decisions with the same alternatives; give one number")
-    if isinstance(sigma, Mapping):
-        sigma = _by_name(sigma, profile)
-    numbers = _numbers([sigma] if single else sigma, 1 if single else profile.shape[-1], "sigma")
-    checked = tuple(positive(number, "sigma") for number in numbers)
-    return checked[0] if single else checked
-
-
-def _by_name(sigma: Mapping[Hashable, Any], profile: Profile) -> list[Any]:
-    names = profile.alternatives
-    if profile._alternatives.each:
-        names = names[0]
-    missing = [name for name in names if name not in sigma]
-    unknown = [name for name in sigma if name not in names]
-    if missing or unknown:
-        problem = f"has none for {missing[0]!r}" if missing else f"names {unknown[0]!r}, which is no alternative"
-        raise InputError(f"sigma by name must name each alternative of the decision; it {problem}")
-    return [sigma[name] for name in names]
-
-
-def _numbers(given: Any, n: int, what: str) -> tuple[float, ...]:
-    try:
-        numbers = tuple(float(number) for number in given)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{what} must be numbers, one for each alternative") from error
-    if not all(map(math.isfinite, numbers)) and what == "points":
-        raise InputError("points must be finite numbers")
-    if len(numbers) != n:
-        raise InputError(f"{what} has {len(numbers)} numbers for {n} alternatives")
-    return numbers

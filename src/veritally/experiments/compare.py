@@ -10,7 +10,6 @@ import numpy as np
 from veritally.arrays import Array, Random
 from veritally.ballots import Kind, numbers
 from veritally.checks import whole
-from veritally.engine import checked_parameters
 from veritally.errors import InputError
 from veritally.experiments.chunks import check_workers, merged, plan
 from veritally.experiments.lineup import Entry, Lineup, Told
@@ -20,6 +19,7 @@ from veritally.io.truth import read_truth
 from veritally.io.votes import read
 from veritally.noise.scenario import Scenario, scenario
 from veritally.noise.simulation import Backend, Trials, checked_seed
+from veritally.parameters import checked_parameters
 from veritally.profile import Profile
 
 _BASELINES = ("borda", "plurality")

@@ -7,17 +7,14 @@ Each voter's mean of alternative j after c_ij observations is normal around the 
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from veritally.arrays import Array, namespace
 from veritally.ballots import numbers
-from veritally.checks import positive
 from veritally.errors import InputError
 from veritally.likelihood.counts import true_counts
 from veritally.likelihood.density import Means
 from veritally.likelihood.rankings import Derivatives
 from veritally.likelihood.votes import derivatives as _derivatives
-from veritally.noise.scenario import part
+from veritally.parameters import by_name, checked_parameters
 from veritally.profile import Profile
 
 __all__ = ["Derivatives", "derivatives", "log_likelihood", "log_prob"]
@@ -50,8 +47,8 @@ def log_prob(
     Two alternatives are the paper's Case 3, Φ(Δ/√(s_1² + s_2²)):
 
     >>> profile = Profile(ranks=[[1, 2]], counts=[[1, 1]])
-    >>> float(np.exp(log_prob(profile, truth=[1, 0])[0]).round(4))
-    0.7602
+    >>> log_prob(profile, truth=[1, 0]).round(4)  # log 0.7602
+    array([-0.2741])
     >>> log_prob(Profile(ranks=[[1, 2, 3]]), truth=[0, 0, 0]).round(4)  # log 1/6
     array([-1.7918])
     """
@@ -96,7 +93,7 @@ def derivatives(
     array([[ 0.5642, -0.5642]])
     """
     ballots = profile.ballots
-    known = _by_name(truth, profile) if isinstance(truth, Mapping) else truth
+    known = by_name(truth, profile, "the truth") if isinstance(truth, Mapping) else truth
     values = namespace(ballots.counts).asarray(numbers(known, "the truth"), dtype=ballots.counts.dtype)
     shape = (*profile.batch, profile.shape[-1])
     if tuple(values.shape) not in (shape, shape[-1:]):
@@ -105,25 +102,6 @@ def derivatives(
     values = xp.broadcast_to(values, shape)
     if not bool(xp.all(xp.isfinite(xp.where(ballots.mask, values, 0)))):
         raise InputError("the truth must be a finite number for each alternative that was seen")
-    spread = [positive(x, "sigma") for x in np.ravel(_sigma(sigma, profile)).tolist()]
-    means = Means(
-        spread[0] if len(spread) == 1 else tuple(spread),
-        None if cap is None else positive(cap, "the cap"),
-        true_counts(part("count_error", count_error), ballots.counts),
-    )
+    told = checked_parameters({"sigma": sigma, "cap": cap, "count_error": count_error}, profile)
+    means = Means(told["sigma"], told["cap"], true_counts(told["count_error"], ballots.counts))
     return _derivatives(ballots, xp.where(ballots.mask, values, 0), means, order)
-
-
-def _sigma(sigma: Any, profile: Profile) -> Any:
-    given = _by_name(sigma, profile) if isinstance(sigma, Mapping) else sigma
-    number = np.size(given)
-    if number not in (1, profile.shape[-1]):
-        raise InputError(f"sigma has {number} numbers for {profile.shape[-1]} alternatives")
-    return given
-
-
-def _by_name(given: Mapping[Any, Any], profile: Profile) -> list[Any]:
-    names = profile.alternatives
-    if set(given) != set(names):
-        raise InputError(f"a dictionary must name each alternative: {', '.join(map(str, names))}")
-    return [given[name] for name in names]

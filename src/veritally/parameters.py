@@ -1,0 +1,78 @@
+"""What rules and likelihoods are told, checked against the votes."""
+
+import math
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+
+from veritally.ballots import require_known
+from veritally.checks import positive, whole
+from veritally.errors import InputError
+from veritally.noise.scenario import PARTS, part
+from veritally.profile import Profile
+
+
+def checked_parameters(parameters: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
+    """Validate the parameters of a rule for these votes."""
+    checked = dict(parameters)
+    if checked.get("sigma") is not None:
+        checked["sigma"] = checked_sigma(checked["sigma"], profile)
+    for name in ("tau", "cap"):
+        if checked.get(name) is not None:
+            checked[name] = positive(checked[name], name)
+    if "count_error" in checked:
+        checked["count_error"] = checked_count_error(checked["count_error"])
+    if "points" in checked:
+        checked["points"] = _numbers(checked["points"], profile.shape[-1], "points")
+    if "samples" in checked:
+        checked["samples"] = whole(checked["samples"], "samples", least=1)
+    return checked
+
+
+def checked_count_error(given: Any) -> Any:
+    """Return an error of counts, or the type of one whose size is to be estimated."""
+    if isinstance(given, str) and ":" not in given:
+        require_known(given, PARTS["count_error"], "count_error")
+        return PARTS["count_error"][given]
+    made = part("count_error", given)
+    if made is not None and type(made) not in PARTS["count_error"].values():
+        raise InputError("the likelihood knows percentage and replacement errors of counts; give one of these")
+    return made
+
+
+def checked_sigma(sigma: Any, profile: Profile) -> float | tuple[float, ...]:
+    """Return the standard deviation of one observation, one for all alternatives or one for each."""
+    single = np.ndim(sigma) == 0 and not isinstance(sigma, str | Mapping)
+    if not single and profile._alternatives.each and len(set(profile.alternatives)) > 1:
+        raise InputError("one sigma for each alternative needs decisions with the same alternatives; give one number")
+    if isinstance(sigma, Mapping):
+        sigma = by_name(sigma, profile, "sigma")
+    numbers = _numbers([sigma] if single else sigma, 1 if single else profile.shape[-1], "sigma")
+    checked = tuple(positive(number, "sigma") for number in numbers)
+    return checked[0] if single else checked
+
+
+def by_name(given: Mapping[Hashable, Any], profile: Profile, what: str) -> list[Any]:
+    """Return what a dictionary has for each alternative, in their order."""
+    names = profile.alternatives
+    if profile._alternatives.each:
+        names = names[0]
+    missing = [name for name in names if name not in given]
+    unknown = [name for name in given if name not in names]
+    if missing or unknown:
+        problem = f"has none for {missing[0]!r}" if missing else f"names {unknown[0]!r}, which is no alternative"
+        raise InputError(f"{what} by name must name each alternative of the decision; it {problem}")
+    return [given[name] for name in names]
+
+
+def _numbers(given: Any, n: int, what: str) -> tuple[float, ...]:
+    try:
+        numbers = tuple(float(number) for number in given)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} must be numbers, one for each alternative") from error
+    if not all(map(math.isfinite, numbers)) and what == "points":
+        raise InputError("points must be finite numbers")
+    if len(numbers) != n:
+        raise InputError(f"{what} has {len(numbers)} numbers for {n} alternatives")
+    return numbers
