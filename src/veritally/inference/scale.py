@@ -127,3 +127,33 @@ def dispersion(values: Array, counts: Array, multiplicity: Array) -> Dispersion:
     pooled = xp.where(known, pooled, 1)[..., None]
     own = (squares + _SHARED * pooled) / (freedom + _SHARED)
     return Dispersion(xp.sqrt(xp.where(known[..., None], own, pooled)), xp.where(known, number, 0))
+
+
+def middle(sigma: Array, mask: Array) -> Array:
+    """Return the geometric mean over the alternatives."""
+    xp = namespace(sigma)
+    number = xp.sum(xp.astype(mask, sigma.dtype), axis=-1)
+    return xp.exp(xp.sum(xp.where(mask, xp.log(sigma), 0), axis=-1) / xp.where(number > 0, number, 1))
+
+
+def spread_of_means(ballots: Ballots) -> Array:
+    """Return the standard deviation between the alternatives' mean values; 1 where there is none."""
+    xp = namespace(ballots.counts)
+    votes, counts, multiplicity, _ = ballots
+    if ballots.kind == "differences":
+        times = xp.where(xp.isnan(votes) | ~xp.all(counts > 0, axis=-1), 0, multiplicity)
+        number = xp.sum(times, axis=-1)
+        spread = (
+            xp.abs(xp.sum(xp.where(times > 0, votes, 0) * times, axis=-1) / xp.where(number > 0, number, 1)) / 2**0.5
+        )
+        return xp.where(spread > 0, spread, 1)
+    values = votes[..., 0] if ballots.kind == "mixed" else votes
+    given = ~xp.isnan(values) & (counts > 0)
+    weight = xp.where(given, counts * multiplicity[..., None], 0)
+    whole = xp.sum(weight, axis=-2)
+    known = whole > 0
+    mean = xp.sum(weight * xp.where(given, values, 0), axis=-2) / xp.where(known, whole, 1)
+    number = xp.maximum(xp.sum(xp.astype(known, mean.dtype), axis=-1, keepdims=True), xp.asarray(1, dtype=mean.dtype))
+    middle = xp.sum(xp.where(known, mean, 0), axis=-1, keepdims=True) / number
+    square = xp.sum(xp.where(known, mean - middle, 0) ** 2, axis=-1) / number[..., 0]
+    return xp.where(square > 0, xp.sqrt(square), 1)
