@@ -15,7 +15,9 @@ def summary(draws, weights, mask=None):
     draws, weights = np.asarray(draws, dtype=float), np.asarray(weights, dtype=float)
     mask = np.ones(draws.shape[1:], dtype=bool) if mask is None else np.asarray(mask)
     batch = mask.shape[:-1]
-    return summarised(draws, weights, mask, np.ones(mask.shape), np.ones(batch), np.ones((*batch, 3)), np.ones(batch))
+    besides = {"sigma": np.ones(mask.shape), "scale": np.ones((*batch, 3))}
+    besides |= {name: np.ones(batch) for name in ("tau", "count_error", "efficiency")}
+    return summarised(draws, weights, mask, **besides)
 
 
 def test_three_draws_by_hand():

@@ -91,6 +91,8 @@ _KIND_OF: dict[type[Ballots], Kind] = {
 }
 _TYPES: dict[Kind, type[Ballots]] = {kind: type_ for type_, kind in _KIND_OF.items()}
 KINDS: tuple[Kind, ...] = tuple(_TYPES)
+CARDINAL: tuple[Kind, ...] = ("values", "mixed")
+"""Kinds that tell where the truths lie, not only how they differ."""
 
 
 def ballots_of(kind: Kind, votes: Array, counts: Array, multiplicity: Array) -> Ballots:

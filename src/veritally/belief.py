@@ -33,6 +33,8 @@ class Belief:
         estimated.
     scale
         σ/τ, and the ends of its 95% interval, ``(..., 3)``; equal where both were given.
+    count_error
+        The size of the error of counts, as given or estimated; NaN where they are taken at their word.
     efficiency
         The share of importance samples that count, 1 for a posterior of exactly the shape assumed; NaN where not
         asked.
@@ -49,6 +51,7 @@ class Belief:
     sigma: Array
     tau: Array
     scale: Array
+    count_error: Array
     efficiency: Array
 
     def decision(self, d: int, n: int) -> "Belief":
@@ -97,10 +100,11 @@ def smallest_set(p_best: Array, level: float = LEVEL) -> list[int]:
     return [int(j) for j in order[: int(np.argmax(reached)) + 1 if reached.any() else len(order)]]
 
 
-def summarised(
-    draws: Array, weights: Array, mask: Array, sigma: Array, tau: Array, scale: Array, efficiency: Array
-) -> Belief:
-    """Summarise weighted draws ``(draw, ..., alternative)`` of the truths; weights ``(draw, ...)`` sum to 1."""
+def summarised(draws: Array, weights: Array, mask: Array, **besides: Array) -> Belief:
+    """Summarise weighted draws ``(draw, ..., alternative)`` of the truths; weights ``(draw, ...)`` sum to 1.
+
+    ``besides`` is what else a :class:`Belief` has.
+    """
     n = draws.shape[-1]
     known = np.where(mask, draws, -np.inf)
     w = weights[..., None]
@@ -125,10 +129,7 @@ def summarised(
         p_rank=p_rank,
         p_above=np.where(mask[..., None] & mask[..., None, :], above, 0.5),
         regret=np.where(mask, np.maximum(np.sum(weights * best, axis=0)[..., None] - mean, 0), np.inf),
-        sigma=sigma,
-        tau=tau,
-        scale=scale,
-        efficiency=efficiency,
+        **besides,
     )
 
 

@@ -166,14 +166,14 @@ class Outcome:
 
     @property
     def indistinct(self) -> Any:
-        """Alternatives that cannot be told from the winner at 95%, best first; None for rules without."""
+        """Alternatives that the winner beats with less than 95%, best first; None for rules without."""
         if self.belief is None:
             return None
 
         def near(one: "Outcome") -> list[Any]:
             first, *others = one._drawn()
             above = one.belief.p_above  # type: ignore[union-attr]
-            return one._names([j for j in others if above[first, j] < (1 + LEVEL) / 2])
+            return one._names([j for j in others if above[first, j] < LEVEL])
 
         return self._each(near)
 
@@ -326,6 +326,7 @@ class Outcome:
             "sigma": by_name(belief.sigma),
             "tau": float(belief.tau),
             "sigma_over_tau": dict(zip(("estimate", "low", "high"), map(float, belief.scale), strict=True)),
+            "count_error": None if np.isnan(belief.count_error) else float(belief.count_error),
             "efficiency": None if np.isnan(belief.efficiency) else float(belief.efficiency),
         }
 

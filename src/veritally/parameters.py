@@ -23,6 +23,8 @@ def checked_parameters(parameters: Mapping[str, Any], profile: Profile) -> dict[
             checked[name] = positive(checked[name], name)
     if "count_error" in checked:
         checked["count_error"] = checked_count_error(checked["count_error"])
+    if "estimate" in checked:
+        require_known(checked["estimate"], ("mean", "mode"), "estimate")
     if "points" in checked:
         checked["points"] = _numbers(checked["points"], profile.shape[-1], "points")
     if "samples" in checked:

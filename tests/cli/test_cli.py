@@ -37,11 +37,11 @@ def test_decide_prints_a_table_a_person_understands():
     assert lines[1].split() == ["estimate", "95%", "interval", "P(best)"]
     assert lines[2].startswith("1  Coral genomics ")
     assert "█" in lines[2]
-    assert "Winner: Coral genomics, ahead of Protein design by 0.05418." in result.output
+    assert "Winner: Coral genomics, ahead of Sea-level records by 0.06281." in result.output
     assert "Coral genomics is best with 3" in result.output
     assert "cannot be told apart at 95%." in result.output
     assert "With 95% the best is Coral genomics" in result.output
-    assert "Estimated: σ/τ = 2 (0.87 to 4.5)" in result.output
+    assert "Estimated: σ/τ = 2 (0.88 to 4.5)" in result.output
     assert "Decided by: Reviewer 4" in result.output
     assert "\x1b" not in result.output
 
@@ -96,9 +96,9 @@ def test_ties_are_settled_as_told(file):
 
 
 def test_choose_marks_the_best_k():
-    assert "Chosen: Coral genomics, Protein design, Sea-level records." in run("decide", PANEL, "--choose", "3").output
+    assert "Chosen: Coral genomics, Sea-level records, Protein design." in run("decide", PANEL, "--choose", "3").output
     assert (
-        "Last in: Sea-level records, ahead of Quantum sensing, first out"
+        "Last in: Protein design, ahead of Quantum sensing, first out"
         in run("decide", PANEL, "--choose", "3").output
     )
     assert "Tie: Quantum sensing and Protein design" in run("decide", PANEL, "--rule", "veto").output

@@ -102,8 +102,25 @@ def test_mode_of_two_alternatives(case, sigma):
     best = optimize.minimize_scalar(
         lambda delta: -pair_log_posterior(delta, wins, s, tau), bracket=(-1, 1), options={"xtol": 1e-12}
     ).x
-    got = posterior(pair_profile(wins, counts), sigma=sigma, tau=tau).scores
+    got = posterior(pair_profile(wins, counts), sigma=sigma, tau=tau, estimate="mode").scores
     np.testing.assert_allclose(got, [best / 2, -best / 2], atol=1e-6)
+
+
+@pytest.mark.parametrize("case", PAIRS)
+@pytest.mark.parametrize(("sigma", "near"), [((1.0, 1.0), 0.03), ((0.5, 3.0), 0.03), ((0.05, 0.05), 0.16)])
+def test_mean_of_two_alternatives(case, sigma, near):
+    """Against the integral of the exact posterior, in standard deviations; that of an all but certain order is half a
+    normal, which is harder to match."""
+    wins, counts, tau = PAIRS[case]
+    s = np.sqrt((np.square(sigma) / counts).sum(axis=1))
+    delta = np.linspace(-12 * tau, 12 * tau, 100_001)
+    log = pair_log_posterior(delta, wins, s, tau)
+    weight = np.exp(log - log.max())
+    mean = np.average(delta, weights=weight)
+    deviation = np.sqrt(np.average((delta - mean) ** 2, weights=weight))
+    outcome = posterior(pair_profile(wins, counts), sigma=sigma, tau=tau)
+    np.testing.assert_allclose(outcome.scores, [mean / 2, -mean / 2], atol=near * deviation / 2)
+    np.testing.assert_allclose(outcome.belief.deviation, deviation / 2, rtol=0.05)
 
 
 @pytest.mark.parametrize("case", PAIRS)
@@ -153,17 +170,52 @@ def test_mode_of_three_alternatives(sigma, tau):
         return np.square(truth).sum() / (2 * tau**2) - told
 
     best = optimize.minimize(negative, np.zeros(3), method="BFGS", options={"gtol": 1e-6}).x
-    got = posterior(vt.Profile(order=[list(order) for order in orders], counts=counts), sigma=sigma, tau=tau)
-    np.testing.assert_allclose(got.scores, best, atol=1e-5)
+    profile = vt.Profile(order=[list(order) for order in orders], counts=counts)
+    np.testing.assert_allclose(posterior(profile, sigma=sigma, tau=tau, estimate="mode").scores, best, atol=1e-5)
+
+    # The mean, over a grid of both differences; what is left, the common shift, is 0 on average.
+    axis = np.linspace(-5, 5, 61) * tau
+    first, second = (x.ravel() for x in np.meshgrid(axis, axis))
+    truths = np.stack([(2 * first - second) / 3, (2 * second - first) / 3, -(first + second) / 3], axis=-1)
+    weight = np.exp(-np.array([negative(truth) for truth in truths]) + negative(best))
+    mean = np.average(truths, weights=weight, axis=0)
+    deviation = np.sqrt(np.average((truths - mean) ** 2, weights=weight, axis=0))
+    np.testing.assert_allclose(posterior(profile, sigma=sigma, tau=tau).scores, mean, atol=0.03 * deviation.min())
 
 
 @pytest.mark.parametrize("kind", ["rankings", "top"])
 def test_scores_are_the_pull_of_the_voters_at_the_mode(kind):
     profile = random_profile(4, voters=7, alternatives=4, kind=kind, zeros=True)
-    outcome = posterior(profile, sigma=2.0, tau=0.6)
+    outcome = posterior(profile, sigma=2.0, tau=0.6, estimate="mode")
     pulls = likelihood.derivatives(profile, truth=outcome.scores, sigma=2.0, order=1).gradient
     np.testing.assert_allclose(0.6**2 * pulls.sum(axis=0), outcome.scores, atol=1e-8)
     np.testing.assert_allclose(outcome.weights, 0.6**2 * pulls, atol=1e-8)
+
+
+@pytest.mark.parametrize("given", [{"sigma": 2.0, "tau": 0.6}, {}], ids=["given", "estimated"])
+@pytest.mark.parametrize("kind", ["rankings", "top", "values"])
+def test_weights_sum_to_the_mean(kind, given):
+    profile = random_profile(4, voters=7, alternatives=4, kind=kind, zeros=True)
+    outcome = posterior(profile, **given)
+    np.testing.assert_allclose(outcome.weights.sum(axis=0), outcome.scores, atol=1e-9)
+
+
+@pytest.mark.parametrize("case", ["unanimous", "favourites", "sparse", "surprising"])
+def test_mean_lies_where_importance_sampling_says(case):
+    """By ballots that leave room on one side only, to 0.15 standard deviations; the mode is up to 1.5 off."""
+    profile = {
+        "unanimous": vt.Profile(ranks=[[1, 2, 3, 4]] * 3, counts=[[50] * 4] * 3),
+        "favourites": vt.Profile(top=[0, 0, 1], counts=[[30] * 4] * 3),
+        "sparse": vt.Profile(
+            ranks=[[1, 2, 0, 0], [1, 0, 0, 2], [0, 1, 2, 0], [0, 0, 1, 2]],
+            counts=[[9, 9, 0, 0], [9, 0, 0, 9], [0, 9, 9, 0], [0, 0, 9, 9]],
+        ),
+        "surprising": vt.Profile(ranks=[[1, 2, 3, 4], [4, 3, 2, 1]], counts=[[400] * 4, [9] * 4]),
+    }[case]
+    outcome = posterior(profile, sigma=1, tau=1)
+    belief = outcome.belief
+    assert belief.efficiency > 0.2
+    np.testing.assert_allclose(outcome.scores, belief.mean, atol=0.15 * belief.deviation.min())
 
 
 # What it says about itself
@@ -235,7 +287,7 @@ def test_credible_and_indistinct_follow_from_the_belief():
     assert outcome.credible == [int(j) for j in order[:k]]
     assert outcome.p_best[order[:k]].sum() >= 0.95 > outcome.p_best[order[: k - 1]].sum()
     best = outcome.winner
-    assert set(outcome.indistinct) == {j for j in range(4) if j != best and outcome.belief.p_above[best, j] < 0.975}
+    assert set(outcome.indistinct) == {j for j in range(4) if j != best and outcome.belief.p_above[best, j] < 0.95}
     assert vt.decide(random_profile(7, voters=3), "borda").belief is None
 
 
@@ -363,7 +415,7 @@ def test_percentages_change_little(error):
 def test_mode_with_doubtful_counts_is_a_mode():
     """Central differences of the log-posterior vanish there; their error is of order h² = 1e-8."""
     given = {"sigma": 1.0, "count_error": "replacement:0.4"}
-    mode = posterior(BOAST, tau=1, **given).scores
+    mode = posterior(BOAST, tau=1, estimate="mode", **given).scores
     np.testing.assert_allclose(slopes([BOAST], mode, 1.0, given), 0, atol=1e-6)
 
 
@@ -382,25 +434,18 @@ def test_doubtful_counts_and_an_unknown_sigma(error):
 # Leaving out, ties, kinds
 
 
-def test_leaving_one_out_is_fitting_again():
-    profile = random_profile(12, voters=5, alternatives=3)
-    outcome = posterior(profile, sigma=3, tau=1)
+@pytest.mark.parametrize("voters", [5, 60])
+@pytest.mark.parametrize("kind", ["rankings", "top", "values"])
+@pytest.mark.parametrize("estimate", ["mean", "mode"])
+def test_leaving_one_out_is_near_fitting_again(kind, estimate, voters):
+    """What the others say is kept as it was, which costs some hundredths of a standard deviation."""
+    given = {"sigma": 3, "tau": 1, "estimate": estimate}
+    profile = random_profile(12, voters=voters, alternatives=3, kind=kind)
+    outcome = posterior(profile, **given)
     without = outcome.method.leave_one_out(profile.ballots).scores
-    for i in range(5):
-        rest = profile.select(voters=[v for v in range(5) if v != i])
-        np.testing.assert_allclose(without[i], posterior(rest, sigma=3, tau=1).scores, atol=1e-7)
-
-
-def test_leaving_one_of_many_out_by_one_step_is_near_fitting_again():
-    """One Newton step errs by the square of what the voter changes."""
-    profile = random_profile(13, voters=60, alternatives=3)
-    outcome = posterior(profile, sigma=3, tau=1)
-    without = outcome.method.leave_one_out(profile.ballots).scores
-    for i in (0, 30, 59):
-        rest = profile.select(voters=[v for v in range(60) if v != i])
-        again = posterior(rest, sigma=3, tau=1).scores
-        moved = np.abs(again - outcome.scores).max()
-        assert np.abs(without[i] - again).max() < 0.1 * moved
+    for i in range(0, voters, voters // 5):
+        rest = posterior(profile.select(voters=[v for v in range(voters) if v != i]), **given)
+        np.testing.assert_allclose(without[i], rest.scores, atol=0.1 * rest.belief.deviation.max())
 
 
 @pytest.mark.parametrize("given", [{}, {"sigma": 1, "tau": 1}], ids=["estimated", "given"])
@@ -449,7 +494,7 @@ def test_votes_of_different_kinds_are_added():
         vt.Profile(ranks=[[1, 2, 3], [3, 1, 2]], counts=[[5, 5, 1], [2, 2, 9]], voters=["d", "e"]),
         vt.Profile(top=[2], counts=[[1, 2, 3]], voters=["f"]),
     ]
-    outcome = posterior(groups, sigma=2.0, tau=1.5)
+    outcome = posterior(groups, sigma=2.0, tau=1.5, estimate="mode")
     assert outcome.profile.kind == "mixed"
     assert outcome.profile.voters == tuple("abcdef")
     assert set(outcome.explain().contributions) == set("abcdef")
@@ -462,14 +507,14 @@ def test_rankings_and_favourites_mix():
         vt.Profile(ranks=[[1, 2, 3], [3, 1, 2]], counts=[[5, 5, 1], [2, 2, 9]]),
         vt.Profile(top=[2, 0], counts=[[1, 2, 3], [4, 4, 4]]),
     ]
-    scores = posterior(groups, sigma=2.0, tau=1.5).scores
+    scores = posterior(groups, sigma=2.0, tau=1.5, estimate="mode").scores
     gaps = np.diff(slopes(groups, scores, 1.5, {"sigma": 2.0}, common=True))
     np.testing.assert_allclose(gaps, 0, atol=1e-6)
 
 
 def test_differences_mix_with_rankings_of_the_pair():
     groups = [vt.Profile(differences=[1.0, -0.3], counts=[[2, 3], [9, 9]]), vt.Profile(ranks=[[1, 2]])]
-    scores = posterior(groups, sigma=1.0, tau=1.0).scores
+    scores = posterior(groups, sigma=1.0, tau=1.0, estimate="mode").scores
     np.testing.assert_allclose(slopes(groups, scores, 1.0, {"sigma": 1.0}, common=True), 0, atol=1e-6)
 
 

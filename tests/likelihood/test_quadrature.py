@@ -66,5 +66,5 @@ def test_too_few_panels_become_wider_ones():
 
 
 def test_fineness_follows_the_precision():
-    assert fineness(np.zeros(1)) is DOUBLE
-    assert fineness(np.zeros(1, np.float32)) is SINGLE
+    assert fineness(np.zeros(1)) == DOUBLE
+    assert fineness(np.zeros(1, np.float32)) == SINGLE

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from veritally.experiments.tables import Reproduction
 
 _BAR, _SHORT = 30, 20  # characters
-_ROUGH = 0.5  # of importance samples that count, below which the answer is rough
+_ROUGH = 0.1  # of importance samples that count, below which the answer is rough
+_MANIFOLD = 5  # leads in one contribution, beyond which shares of the lead say little
 _WIDEST = 120  # of a table of numbers, which rather wraps than loses digits
 
 
@@ -192,6 +193,8 @@ def _sureness(outcome: Outcome, belief: Belief) -> list[str]:
     ratio, low, high = (float(x) for x in belief.scale)
     if low < high:
         lines.append(f"Estimated: σ/τ = {ratio:.2g} ({low:.2g} to {high:.2g}), one observation's noise to the spread.")
+    if not np.isnan(belief.count_error):
+        lines.append(f"Counts: an error of {float(belief.count_error):.0%} is allowed for.")
     if belief.efficiency < _ROUGH:
         lines.append(f"The probabilities are rough: {float(belief.efficiency):.0%} of the importance samples count.")
     return lines
@@ -289,7 +292,7 @@ def _contributions(explanation: Explanation) -> Table:
     shares = explanation.shares
     shown = _extremes(list(parts), 10)
     for name in shown:
-        share = f"{shares[name]:+.0%}" if shares else ""
+        share = f"{shares[name]:+.0%}" if shares and max(map(abs, shares.values())) < _MANIFOLD else ""
         colour = "green" if parts[name] > 0 else "red"
         table.add_row(Text(str(name)), f"{parts[name]:+.4g}", share, _bar(parts[name], list(parts.values()), colour))
     if len(shown) < len(parts):
@@ -311,9 +314,12 @@ def _what_if(explanation: Explanation) -> list[str]:
     def would(names: list[Any]) -> str:
         if len(names) > k:
             return f"{_and(names)} would tie" if k == 1 else f"{_and(names)} would share {k} places"
-        return f"{what} would be {_and(names) if names else 'nobody'}"
+        return f"{what} would be {_and(names)}"
 
-    lines = [f"Without {name} {would(names)}." for name, names in list(explanation.pivotal.items())[:10]]
+    lines = [
+        f"Without {name} {would(names) if names else 'nothing would be left to decide by'}."
+        for name, names in list(explanation.pivotal.items())[:10]
+    ]
     if len(explanation.pivotal) > 10:
         lines.append(f"The same or other changes follow from leaving out {len(explanation.pivotal) - 10} more voters.")
     if not lines:

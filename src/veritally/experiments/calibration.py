@@ -1,18 +1,19 @@
 """Calibration: whether what is said to be best with 70% is best in 70% of the cases."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from veritally.arrays import Array
-from veritally.ballots import coarsened
+from veritally.ballots import Kind, coarsened
 from veritally.checks import whole
 from veritally.experiments.lineup import Entry, Told
 from veritally.inference.posterior import Posterior
-from veritally.noise.scenario import Scenario, scenario
-from veritally.noise.simulation import ballots_from, draws
+from veritally.noise.scenario import Draws, Scenario, scenario
+from veritally.noise.simulation import Backend, ballots_from, draw_in_jax, draws
 
 _BINS = 20
 _AT_ONCE = 1000  # decisions
@@ -54,7 +55,13 @@ class Calibration:
 
 
 def calibrate(
-    given: Scenario | str, rule: str = "posterior", *, instances: int = 20_000, seed: int = 0, **changes: Any
+    given: Scenario | str,
+    rule: str = "posterior",
+    *,
+    instances: int = 20_000,
+    seed: int = 0,
+    backend: Backend = "numpy",
+    **changes: Any,
 ) -> Calibration:
     """Compare P(best) with who was the best in simulated decisions.
 
@@ -66,23 +73,48 @@ def calibrate(
         ``posterior``, or ``posterior:sigma=estimated`` to keep σ and τ from it.
     instances, seed
         How many decisions to draw, from which seed.
+    backend
+        ``numpy``, or ``jax`` for an accelerator.
     **changes
         Fields of the scenario to set.
     """
     chosen = scenario(given, **changes)
     made = Entry.of(rule).make(Told.of(chosen), seed)
+    say = partial(_said, replace(made, estimate="mean"), chosen.votes)
     total = np.zeros((3, _BINS))
-    for drawn in draws(chosen, seed, 0, whole(instances, "instances", least=1)):
-        for start in range(0, len(drawn.truth), _AT_ONCE):
-            cut = slice(start, start + _AT_ONCE)
-            ballots = coarsened(ballots_from(drawn.values[cut], drawn.reported[cut]), chosen.votes)
-            total += binned(made, ballots, drawn.truth[cut])
+    for drawn in _drawn(chosen, seed, whole(instances, "instances", least=1), backend):
+        if backend == "jax":
+            say = _compiled(say)
+        total += binned(np.asarray(say(drawn.values, drawn.reported)), np.asarray(drawn.truth))
     return Calibration(*(tuple(row) for row in total.tolist()))
 
 
-def binned(rule: Posterior, ballots: Any, truth: Array) -> Array:
+def _drawn(chosen: Scenario, seed: int, instances: int, backend: Backend) -> Iterator[Draws]:
+    """Yield some decisions at a time."""
+    if backend == "jax":
+        draw = _compiled(partial(draw_in_jax, chosen, size=min(_AT_ONCE, instances)))
+        for start in range(0, instances, _AT_ONCE):
+            drawn = draw(seed, start)
+            yield type(drawn)(*(x[: instances - start] for x in drawn))
+        return
+    for drawn in draws(chosen, seed, 0, instances):
+        for start in range(0, len(drawn.truth), _AT_ONCE):
+            yield type(drawn)(*(x[start : start + _AT_ONCE] for x in drawn))
+
+
+def _compiled(function: Any) -> Any:
+    import jax
+
+    return function if hasattr(function, "lower") else jax.jit(function)
+
+
+def _said(rule: Posterior, votes: Kind, values: Array, reported: Array) -> Array:
+    """Return P(best) as the rule says."""
+    return rule.fitted(coarsened(ballots_from(values, reported), votes)).p_best()
+
+
+def binned(said: Array, truth: Array) -> Array:
     """Return sums of what was said, of what happened, and how many there were, ``(3, bin)``."""
-    said = np.asarray(rule.fitted(ballots).belief().p_best)
     best = truth == np.max(truth, axis=-1, keepdims=True)
     place = np.minimum((said * _BINS).astype(int), _BINS - 1).ravel()
     return np.stack([np.bincount(place, x.ravel(), _BINS) for x in (said, best, np.ones_like(said))])

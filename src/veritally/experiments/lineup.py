@@ -75,7 +75,7 @@ class Told:
 
 
 _KINDS_TOLD = ("values", "rankings", "top")
-_KEPT_FROM = (("sigma", "estimated"), ("counts", "believed"))
+_KEPT_FROM = (("sigma", "estimated"), ("counts", "believed"), ("estimate", "mean"))
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,8 @@ class Entry:
         """Read ``NAME`` or ``NAME:PARAMETER=VALUE``.
 
         ``samples=NUMBER`` is for Monte Carlo; ``votes=rankings`` (or ``values``, ``top``) gives a rule that takes any
-        votes only these; ``sigma=estimated`` and ``counts=believed`` keep from it what it would be told.
+        votes only these; ``sigma=estimated`` and ``counts=believed`` keep from it what it would be told. ``posterior``
+        goes by the mode, which is quicker and has the same regret, unless ``estimate=mean``.
 
         >>> Entry.of("case5-monte-carlo:samples=1000").label
         'top-monte-carlo:samples=1000'
@@ -102,14 +103,16 @@ class Entry:
         for item in rest:
             key, _, value = item.partition("=")
             chosen = info.votes is None and key == "votes" and value in _KINDS_TOLD
-            kept = "tau" in info.parameters and (key, value) in _KEPT_FROM
+            kept = (
+                (key == "counts" or key in info.parameters) and "tau" in info.parameters and (key, value) in _KEPT_FROM
+            )
             if chosen or kept:
                 parameters[key] = value
             elif key == "samples" and key in info.parameters and value.isdecimal():
                 parameters[key] = whole(int(value), "samples", least=1, most=_MOST_SAMPLES)
             else:
                 info.require([key] if key not in ("votes", "counts") else [])
-                known = "samples=NUMBER, votes=rankings, sigma=estimated and counts=believed"
+                known = "samples=NUMBER, votes=rankings, sigma=estimated, counts=believed and estimate=mean"
                 raise InputError(f"{text!r}: of a rule's parameters only {known} can be given here, where they apply")
         label = ":".join([info.name, *(f"{key}={value}" for key, value in parameters.items())])
         return cls(label, info, tuple(parameters.items()))
@@ -125,6 +128,8 @@ class Entry:
         if "tau" in self.info.parameters:
             unknown = parameters.pop("sigma", None) is not None
             believed = parameters.pop("counts", None) is not None
+            if "estimate" in self.info.parameters:
+                parameters.setdefault("estimate", "mode")
             if told.sigma is not None and not unknown:
                 parameters |= {"sigma": told.sigma, "tau": told.tau}
             if "count_error" in self.info.parameters and not believed:
@@ -204,8 +209,10 @@ class Lineup:
         exact = [entry for entry in self.entries if entry.info.votes is None and entry.votes != "values"]
         if not exact:
             return 0
-        scales = 5 if any(dict(entry.parameters).get("sigma") for entry in exact) else 1
-        return scales * (3000 if any(entry.info.iterative for entry in exact) else 1000)
+        told = [dict(entry.parameters) for entry in exact]
+        scales = 5 if any("sigma" in parameters for parameters in told) else 1
+        second = scales > 1 or any("estimate" in parameters for parameters in told)  # derivatives
+        return scales * (3500 if second else 1000)
 
     def make(self, told: Told, seed: Any) -> dict[str, Any]:
         """Make the rules."""

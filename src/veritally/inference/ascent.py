@@ -1,7 +1,8 @@
 """The mode of the exact log-posterior, and what the curvature there says about how sure it is.
 
 State: the truths μ. Encode: each voter's gradient (and curvature) of log P(vote | μ). Tally: their sums. Update: a step
-of Newton's method. All decisions of a batch go together; those that have arrived stay where they are.
+of Newton's method, or of one that learns the curvature on its way. All decisions of a batch go together; those that
+have arrived stay where they are.
 """
 
 from dataclasses import replace
@@ -10,12 +11,17 @@ from typing import NamedTuple
 import numpy as np
 
 from veritally.arrays import Array, is_jax, namespace, while_loop
-from veritally.ballots import Ballots
+from veritally.ballots import CARDINAL, Ballots
 from veritally.likelihood.density import Means
 from veritally.likelihood.votes import Tally, tally
 
-_STEPS = 100  # the most of Newton's method
+_STEPS = 100  # the most
+_APPROACH = 12  # of which without curvature, before it is asked for
+_GUESSED = 2  # of which with a rough guess of it
 _HALVINGS = 30
+_NEAR = 1e-2  # standard deviations of the posterior, a step for which gradients are enough
+_LAST = 1e-4  # and one that Newton's method may end with
+_SOUND = 1e-8  # of the change expected: less tells nothing
 _FLAT = 1e-12  # of the largest precision: a direction about which nothing is known
 
 
@@ -65,14 +71,11 @@ class Peak(NamedTuple):
         Minus the second derivatives of the log-posterior, ``(..., alternative, alternative)``.
     log_evidence
         The log marginal likelihood of the votes by Laplace's method, up to a constant.
-    arrived
-        Whether the steps became negligible.
     """
 
     truth: Array
     precision: Array
     log_evidence: Array
-    arrived: Array
 
 
 class _State(NamedTuple):
@@ -82,6 +85,7 @@ class _State(NamedTuple):
     trial: Array
     value: Array
     likelihood: Array
+    slope: Array
     step: Array
     precision: Array
     arrived: Array
@@ -89,8 +93,8 @@ class _State(NamedTuple):
     turn: Array
 
 
-def peak(ballots: Ballots, means: Means, prior: Prior, start: Array | None = None, tolerance: float = 0.0) -> Peak:
-    """Climb to the mode.
+def mode(ballots: Ballots, means: Means, prior: Prior, start: Array | None = None) -> Array:
+    """Return the mode, to about a thousandth of a standard deviation, by gradients alone.
 
     Parameters
     ----------
@@ -102,63 +106,119 @@ def peak(ballots: Ballots, means: Means, prior: Prior, start: Array | None = Non
         Of the truths.
     start
         Where to begin; by default at 0.
+    """
+    return _climb(ballots, means, prior, _start(ballots, start), 1, _NEAR, _STEPS).truth
+
+
+def peak(ballots: Ballots, means: Means, prior: Prior, start: Array | None = None, tolerance: float = 0.0) -> Peak:
+    """Climb to the mode: near it by gradients alone, then by Newton's method with the exact curvature.
+
+    Parameters
+    ----------
+    ballots, means, prior, start
+        As for :func:`mode`.
     tolerance
-        When to stop: a step this small, in standard deviations of the posterior; by default as near as numbers go.
+        How small the last step must be, in standard deviations of the posterior; what is left is about its square.
+    """
+    tolerance = max(tolerance, _LAST if ballots.counts.dtype.itemsize == 8 else _NEAR)
+    state = _climb(ballots, means, prior, _start(ballots, start), 1, _NEAR, _APPROACH)
+    state = _climb(ballots, means, prior, _start(ballots, state.truth), 2, tolerance, _STEPS)
+    mask = ballots.mask
+    evidence = state.likelihood + prior.log_density(state.truth, mask) - _log_determinant(state.precision) / 2
+    return Peak(state.truth, state.precision, evidence)
+
+
+def _start(ballots: Ballots, truth: Array | None) -> _State:
+    xp = namespace(ballots.counts)
+    zero = xp.zeros(ballots.mask.shape, dtype=ballots.counts.dtype)
+    truth = zero if truth is None else truth
+    single = xp.zeros(ballots.mask.shape[:-1], dtype=zero.dtype)
+    return _State(
+        truth=truth,
+        trial=truth,
+        value=single - xp.inf,
+        likelihood=single,
+        slope=zero,
+        step=zero,
+        precision=xp.zeros((*zero.shape, zero.shape[-1]), dtype=zero.dtype),
+        arrived=xp.zeros(single.shape, dtype=bool),
+        halvings=single,
+        turn=xp.asarray(0),
+    )
+
+
+def _climb(
+    ballots: Ballots, means: Means, prior: Prior, state: _State, order: int, tolerance: float, most: int
+) -> _State:
+    """Climb until the next step is within the tolerance, and take it.
+
+    With ``order`` 2 by Newton's method. With 1, second derivatives are a rough guess at the start, from what votes tell
+    about equal truths, and learn from each step how the slope has changed (the update of Broyden, Fletcher, Goldfarb
+    and Shanno).
     """
     xp = namespace(ballots.counts)
     mask = ballots.mask
     matrix = prior.matrix(mask)
-    zero = xp.zeros(mask.shape, dtype=ballots.counts.dtype)
-    start = zero if start is None else start
-    tolerance = max(tolerance, 1e-9 if zero.dtype.itemsize == 8 else 1e-3)
-
-    state = _State(
-        truth=start,
-        trial=start,
-        value=xp.full(mask.shape[:-1], -xp.inf, dtype=zero.dtype),
-        likelihood=xp.zeros(mask.shape[:-1], dtype=zero.dtype),
-        step=zero,
-        precision=matrix,
-        arrived=xp.zeros(mask.shape[:-1], dtype=bool),
-        halvings=xp.zeros(mask.shape[:-1], dtype=zero.dtype),
-        turn=xp.asarray(0),
-    )
 
     def body(state: _State) -> _State:
-        told = _still_climbing(ballots, state.trial, means, state.arrived)
-        assert told.gradient is not None
-        assert told.curvature is not None
+        told = _still_climbing(ballots, state.trial, means, state.arrived, order)
         value = told.log_likelihood - xp.sum(state.trial * _times(matrix, state.trial), axis=-1) / 2
         margin = xp.finfo(value.dtype).eps * 64 * (1 + xp.abs(value))
         better = (value >= state.value - margin) & ~state.arrived
-        precision = matrix - told.curvature
         slope = xp.where(mask, told.gradient - _times(matrix, state.trial), 0)
+        if order > 1:
+            precision = matrix - told.curvature
+        else:
+            guess = matrix + _rough(told.information, ballots.kind in CARDINAL)
+            learnt = _secant(state.precision, state.trial - state.truth, state.slope - slope)
+            precision = xp.where(state.turn < _GUESSED, guess, learnt)
+        precision = xp.where(better[..., None, None], precision, state.precision)
         step = xp.where(better[..., None], solve(precision, slope), state.step / 2)
-        small = xp.all(xp.abs(step) <= tolerance / xp.sqrt(_diagonal(precision)), axis=-1)
+        small = better & xp.all(xp.abs(step) <= tolerance / xp.sqrt(_diagonal(precision)), axis=-1)
         truth = xp.where(better[..., None], state.trial, state.truth)
         halvings = xp.where(better, 0, state.halvings + 1)
-        arrived = state.arrived | (better & small) | (halvings > _HALVINGS)
         return _State(
-            truth=truth,
-            trial=xp.where(arrived[..., None], truth, truth + step),
+            truth=xp.where(small[..., None], truth + step, truth),
+            trial=xp.where(state.arrived[..., None], truth, truth + step),
             value=xp.where(better, value, state.value),
             likelihood=xp.where(better, told.log_likelihood, state.likelihood),
+            slope=xp.where(better[..., None], slope, state.slope),
             step=step,
-            precision=xp.where(better[..., None, None], precision, state.precision),
-            arrived=arrived,
+            precision=precision,
+            arrived=state.arrived | small | (halvings > _HALVINGS),
             halvings=halvings,
             turn=state.turn + 1,
         )
 
-    state = while_loop(lambda state: (state.turn < _STEPS) & ~xp.all(state.arrived), body, state)
-    evidence = state.likelihood + prior.log_density(state.truth, mask) - _log_determinant(state.precision) / 2
-    return Peak(state.truth, state.precision, evidence, state.arrived)
+    return while_loop(lambda state: (state.turn < most) & ~xp.all(state.arrived), body, state)
 
 
-def _still_climbing(ballots: Ballots, truth: Array, means: Means, arrived: Array) -> Tally:
+def _rough(information: Array, cardinal: bool) -> Array:
+    """Turn a rough information about each alternative into a matrix; rankings say nothing about a common shift."""
+    xp = namespace(information)
+    matrix = information[..., None] * xp.eye(information.shape[-1], dtype=information.dtype)
+    if cardinal:
+        return matrix
+    whole = xp.sum(information, axis=-1)[..., None, None]
+    return matrix - information[..., None] * information[..., None, :] / xp.where(whole > 0, whole, 1)
+
+
+def _secant(precision: Array, step: Array, change: Array) -> Array:
+    """Update a matrix so that it takes the step to the change that was seen; it stays positive."""
+    xp = namespace(precision)
+    seen = xp.sum(step * change, axis=-1)[..., None, None]
+    expected = _times(precision, step)
+    square = xp.sum(step * expected, axis=-1)[..., None, None]
+    sound = (square > 0) & (seen > _SOUND * square)
+    new = change[..., None] * change[..., None, :] / xp.where(sound, seen, 1)
+    old = expected[..., None] * expected[..., None, :] / xp.where(sound, square, 1)
+    return xp.where(sound, precision + new - old, precision)
+
+
+def _still_climbing(ballots: Ballots, truth: Array, means: Means, arrived: Array, order: int) -> Tally:
     """Tally the decisions that have not arrived; the others are 0. JAX, whose programs have one shape, tallies all."""
     if is_jax(truth) or not np.any(arrived):
-        return tally(ballots, truth, means, 2)
+        return tally(ballots, truth, means, order)
     depth = arrived.ndim
     rest = np.flatnonzero(~arrived)
 
@@ -168,13 +228,14 @@ def _still_climbing(ballots: Ballots, truth: Array, means: Means, arrived: Array
     sigma = means.sigma
     if np.ndim(sigma) > depth:
         sigma = kept(sigma)
-    few = tally(type(ballots)(*map(kept, ballots)), kept(truth), replace(means, sigma=sigma), 2)
-    results = []
-    for x in map(np.asarray, few):
+    few = tally(type(ballots)(*map(kept, ballots)), kept(truth), replace(means, sigma=sigma), order)
+
+    def put_back(x: Array) -> Array:
         whole = np.zeros((arrived.size, *x.shape[1:]), dtype=x.dtype)
         whole[rest] = x
-        results.append(whole.reshape(*arrived.shape, *x.shape[1:]))
-    return Tally(*results)
+        return whole.reshape(*arrived.shape, *x.shape[1:])
+
+    return Tally(*(None if x is None else put_back(x) for x in few))
 
 
 def solve(matrix: Array, vector: Array) -> Array:

@@ -21,7 +21,7 @@ All arrays have alternatives first, in the order of the ballot, and all ballots 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from veritally.arrays import Array, is_jax, namespace, possible
+from veritally.arrays import Array, if_any, is_jax, namespace, possible
 from veritally.likelihood.density import Spread
 from veritally.likelihood.quadrature import Fineness, Grid, breakpoints, fineness, grid
 
@@ -161,14 +161,10 @@ def chain(
     contacts = [
         nodes.contact(a.edge, b.edge) * xp.exp(a.log + b.log - whole) for a, b in zip(above, below, strict=True)
     ]
-    gradient = [xp.where(tiers.single[k], contacts[k + 1] - contacts[k], 0) for k in range(n)]
-    for k, rate in top.rates.items():
-        share = nodes.total(top.product * rate * below[0].edge) * xp.exp(top.log + below[0].log - whole)
-        gradient[k] = gradient[k] + share
-    for k, rate in bottom.rates.items():
-        share = nodes.total(above[n].edge * bottom.product * rate) * xp.exp(above[n].log + bottom.log - whole)
-        gradient[k] = gradient[k] - share
-    slope = xp.where(told & ~lost, xp.stack(gradient), 0)
+    slope = xp.stack([xp.where(tiers.single[k], contacts[k + 1] - contacts[k], 0) for k in range(n)])
+    for group, met, sign in ((top, below[0], 1), (bottom, above[n], -1)):
+        slope = slope + sign * walk.share(group, met, whole)
+    slope = xp.where(told & ~lost, slope, 0)
     second = None
     if order > 1:
         second = logarithmic(walk.second(top, bottom, above, below, xp.where(lost, xp.inf, whole)), slope)
@@ -224,12 +220,22 @@ class _State(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """Alternatives tied first or last, as a state, with the rate φ/P(beyond t) of each place in some of them."""
+    """Alternatives tied first or last, as a state.
+
+    Attributes
+    ----------
+    rates
+        φ/P(beyond t) of each of the ``places`` that are tied so in some ballots, ``(place, ballot, panel, node)``.
+    members
+        Which these are, ``(alternative, ballot)``.
+    """
 
     product: Array
     edge: Array
     log: Array
-    rates: dict[int, Array]
+    rates: Array
+    places: list[int]
+    members: Array
 
 
 class _Walk:
@@ -254,22 +260,43 @@ class _Walk:
     def group(self, members: Array, beyond: Callable[[Array, Array | None], Array], sign: int) -> _Group:
         """Put together those tied first or last."""
         xp = namespace(members)
-        product = xp.ones_like(self.nodes.x)
-        edge, log = xp.zeros_like(product), xp.zeros_like(self.truth[0])
-        rates = {}
-        for k in range(len(members)):
-            if not possible(members[k]):
-                continue
-            own = members[k][:, None, None]
-            decay = xp.where(members[k], sign * (self.pressure[k] - self.before[k]), 0) if self.steep else None
-            tail = beyond(self.density[k], decay)
-            tail = xp.maximum(tail, xp.asarray(0, dtype=tail.dtype))
-            edge = xp.where(own, edge * tail + product * self.density[k], edge)
-            product = xp.where(own, product * tail, product)
-            product, edge, log = _State(product, edge, log).rescaled(members[k])
-            divisor = tail * self.nodes.half
-            rates[k] = xp.where(own & (divisor > 0), self.density[k] / xp.where(divisor > 0, divisor, 1), 0)
-        return _Group(product, edge, log, rates)
+        places = [k for k in range(len(members)) if possible(members[k])]
+        one = xp.ones_like(self.nodes.x)
+
+        def together() -> tuple[Array, ...]:
+            product, edge, log = one, xp.zeros_like(one), xp.zeros_like(self.truth[0])
+            rates = []
+            for k in places:
+                own = members[k][:, None, None]
+                decay = xp.where(members[k], sign * (self.pressure[k] - self.before[k]), 0) if self.steep else None
+                tail = beyond(self.density[k], decay)
+                tail = xp.maximum(tail, xp.asarray(0, dtype=tail.dtype))
+                edge = xp.where(own, edge * tail + product * self.density[k], edge)
+                product = xp.where(own, product * tail, product)
+                product, edge, log = _State(product, edge, log).rescaled(members[k])
+                divisor = tail * self.nodes.half
+                rates.append(xp.where(own & (divisor > 0), self.density[k] / xp.where(divisor > 0, divisor, 1), 0))
+            return product, edge, log, xp.stack(rates)
+
+        none = xp.zeros((len(places), *one.shape), dtype=one.dtype)
+        nobody = (one, xp.zeros_like(one), xp.zeros_like(self.truth[0]), none)
+        product, edge, log, rates = if_any(members, together, nobody)
+        return _Group(product, edge, log, rates, places, members)
+
+    def share(self, group: _Group, met: _State, whole: Array) -> Array:
+        """Return what those tied lose with what they meet, ``(alternative, ballot)``."""
+        xp = namespace(whole)
+        n = len(self.truth)
+
+        def shares() -> tuple[Array]:
+            scale = xp.exp(group.log + met.log - whole)
+            return (
+                _placed(
+                    (self.nodes.total(group.rates * (group.product * met.edge)) * scale)[:, None], group.places, [0], n
+                )[:, 0],
+            )
+
+        return if_any(group.members, shares, (xp.zeros_like(self.truth),))[0]
 
     def downwards(self, top: _Group) -> list[_State]:
         """Return what lies above each boundary, from before the first place to after the last."""
@@ -286,14 +313,19 @@ class _Walk:
         xp = namespace(self.truth)
         states = [_State(start.product, start.edge, start.log)]
         for turn, k in enumerate(places, start=1):
-            product, edge, log = states[-1]
-            joined = self.density[k] * product
-            run = beyond(joined, pressure[k] if self.steep else None)
-            if possible(~self.tiers.single[k]):
-                single = self.tiers.single[k][:, None, None]
-                run, joined = xp.where(single, run, product), xp.where(single, joined, edge)
-            new = _State(run, joined, log)
-            states.append(new if turn % self.often else new.rescaled(self.tiers.single[k]))
+            state, single = states[-1], self.tiers.single[k]
+
+            def passed(state: _State = state, single: Array = single, k: int = k) -> tuple[Array, ...]:
+                joined = self.density[k] * state.product
+                run = beyond(joined, pressure[k] if self.steep else None)
+                if possible(~single):
+                    wide = single[:, None, None]
+                    run, joined = xp.where(wide, run, state.product), xp.where(wide, joined, state.edge)
+                return run, joined
+
+            run, joined = if_any(single, passed, (state.product, state.edge))
+            new = _State(run, joined, state.log)
+            states.append(new if turn % self.often else new.rescaled(single))
         return states
 
     def second(self, top: _Group, bottom: _Group, above: list[_State], below: list[_State], whole: Array) -> Array:
@@ -305,40 +337,70 @@ class _Walk:
         xp = namespace(self.truth)
         n = len(self.truth)
         pairs = xp.zeros((n, n, len(whole)), dtype=whole.dtype)
-        places = list(top.rates)
-        moved = edges = xp.zeros((0, *self.nodes.x.shape), dtype=whole.dtype)
-        if places:
-            rates = xp.stack(list(top.rates.values()))
-            scores = xp.stack([self._score(j) for j in places])
-            bend = rates * (scores + _without_each(rates)) * self.nodes.half
-            moved, edges = top.product * rates, top.product * bend
-            scale = xp.exp(top.log + below[0].log - whole)
-            pairs = pairs + _placed(self.nodes.totals(moved * below[0].edge, rates) * scale, places, places, n) / 2
+        places = list(top.places)
+        moved, edges, told = self._tied_first(top, below[0], whole)
+        pairs = pairs + told
         for k in range(n):
             single = self.tiers.single[k]
             if not possible(single):
                 continue
-            bent = self._score(k) * self.density[k]
-            if places:
-                scale = xp.exp(above[k].log + below[k + 1].log - whole)
-                told = self.nodes.total(moved * (bent * below[k + 1].product)) * xp.where(single, scale, 0)
-                pairs = pairs + _placed(told[:, None], places, [k], n)
-            own = (bent * above[k].product)[None]
-            step = xp.concat([moved * self.density[k], own]) * xp.exp(above[k].log - above[k + 1].log)[:, None, None]
-            run = self.nodes.above(step, self.pressure[k] if self.steep else None)
-            if possible(~single):
-                wide, new = single[:, None, None], xp.zeros_like(own)
-                run = xp.where(wide, run, xp.concat([moved, new]))
-                step = xp.where(wide, step, xp.concat([edges, new]))
-            moved, edges = run, step
+
+            def passed(
+                moved: Array = moved, edges: Array = edges, places: list[int] = places[:], k: int = k
+            ) -> tuple[Array, ...]:
+                single = self.tiers.single[k]
+                bent = self._score(k) * self.density[k]
+                met = xp.zeros((n, n, len(whole)), dtype=whole.dtype)
+                if places:
+                    scale = xp.exp(above[k].log + below[k + 1].log - whole)
+                    told = self.nodes.total(moved * (bent * below[k + 1].product)) * xp.where(single, scale, 0)
+                    met = _placed(told[:, None], places, [k], n)
+                own = (bent * above[k].product)[None]
+                change = xp.exp(above[k].log - above[k + 1].log)[:, None, None]
+                step = xp.concat([moved * self.density[k], own]) * change
+                run = self.nodes.above(step, self.pressure[k] if self.steep else None)
+                if possible(~single):
+                    wide, new = single[:, None, None], xp.zeros_like(own)
+                    run = xp.where(wide, run, xp.concat([moved, new]))
+                    step = xp.where(wide, step, xp.concat([edges, new]))
+                return run, step, met
+
+            new = xp.zeros((1, *self.nodes.x.shape), dtype=whole.dtype)
+            none = (xp.concat([moved, new]), xp.concat([edges, new]), xp.zeros_like(pairs))
+            moved, edges, told = if_any(single, passed, none)
+            pairs = pairs + told
             places.append(k)
-        if bottom.rates:
-            last, rates = list(bottom.rates), xp.stack(list(bottom.rates.values()))
-            scale = xp.exp(above[n].log + bottom.log - whole)
-            reach = rates * bottom.product
-            pairs = pairs - _placed(self.nodes.totals(edges, reach) * scale, places, last, n)
-            pairs = pairs + _placed(self.nodes.totals(rates * above[n].edge, reach) * scale, last, last, n) / 2
+        pairs = pairs - self._tied_last(bottom, above[n], edges, places, whole)
         return pairs + xp.moveaxis(pairs, 0, 1)
+
+    def _tied_first(self, top: _Group, below: _State, whole: Array) -> tuple[Array, ...]:
+        """Return how product and edge of those tied first change with their truths, and what pairs of them add."""
+        xp = namespace(whole)
+        n = len(self.truth)
+        none = xp.zeros_like(top.rates)
+
+        def told() -> tuple[Array, ...]:
+            scores = xp.stack([self._score(j) for j in top.places])
+            bend = top.rates * (scores + _without_each(top.rates)) * self.nodes.half
+            moved, scale = top.product * top.rates, xp.exp(top.log + below.log - whole)
+            met = self.nodes.totals(moved * below.edge, top.rates) * scale
+            return moved, top.product * bend, _placed(met, top.places, top.places, n) / 2
+
+        return if_any(top.members, told, (none, none, xp.zeros((n, n, len(whole)), dtype=whole.dtype)))
+
+    def _tied_last(self, bottom: _Group, above: _State, edges: Array, places: list[int], whole: Array) -> Array:
+        """Return what those tied last take away with all above them, and with each other."""
+        xp = namespace(whole)
+        n = len(self.truth)
+
+        def told() -> tuple[Array]:
+            scale = xp.exp(above.log + bottom.log - whole)
+            reach = bottom.rates * bottom.product
+            met = _placed(self.nodes.totals(edges, reach) * scale, places, bottom.places, n)
+            own = self.nodes.totals(bottom.rates * above.edge, reach) * scale
+            return (met - _placed(own, bottom.places, bottom.places, n) / 2,)
+
+        return if_any(bottom.members, told, (xp.zeros((n, n, len(whole)), dtype=whole.dtype),))[0]
 
     def _score(self, k: int) -> Array:
         return self.spread.at(k).score(self.nodes.x - self.truth[k][:, None, None])

@@ -119,7 +119,11 @@ class Spread(NamedTuple):
 
 
 class Counts(Protocol):
-    """What reported counts tell about true ones."""
+    """What reported counts tell about true ones, and how wrong they may be."""
+
+    @property
+    def size(self) -> float:
+        """The size of the error."""
 
     def mixture(self, counts: Array) -> tuple[Array, Array]:
         """Return possible true counts and their probabilities, ``(component, ...)``, for reported ones above 0."""
@@ -137,11 +141,14 @@ class Means:
         The most that a count may count for; None for any.
     counts
         What the reported counts tell about the true ones; None if they are true.
+    extra
+        Variance that comes to that of the mean, ``(..., voter, alternative)``; None for none.
     """
 
     sigma: Any = 1.0
     cap: float | None = None
     counts: Counts | None = None
+    extra: Array | None = None
 
     def spread(self, counts: Array) -> Spread:
         """Return the spreads of means by their counts, ``(..., voter, alternative)``; infinite for a count of 0."""
@@ -151,10 +158,11 @@ class Means:
         if self.cap is not None:
             counts = xp.minimum(counts, xp.asarray(self.cap, dtype=counts.dtype))
         counts = xp.where(seen, counts, 1)
-        if self.counts is None:
-            return Spread(xp.where(seen, sigma / xp.sqrt(counts), xp.inf)[None])
-        true, weights = self.counts.mixture(counts)
-        return Spread(xp.where(seen, sigma / xp.sqrt(true), xp.inf), weights)
+        true, weights = (counts[None], None) if self.counts is None else self.counts.mixture(counts)
+        deviations = sigma / xp.sqrt(true)
+        if self.extra is not None:
+            deviations = xp.sqrt(deviations**2 + self.extra)
+        return Spread(xp.where(seen, deviations, xp.inf), weights)
 
 
 @dataclass(frozen=True)
@@ -194,9 +202,9 @@ class WithinPercentage:
 
 @dataclass(frozen=True)
 class Replaced:
-    """Each count has with this ``probability`` nothing to do with the true one, anywhere from low to high."""
+    """Each count has with the probability ``size`` nothing to do with the true one, anywhere from low to high."""
 
-    probability: float
+    size: float
     low: float
     high: float
     whole: bool = True
@@ -206,7 +214,7 @@ class Replaced:
         xp = namespace(counts)
         others, weights = _uniform(self.low, self.high, self.whole)
         true = xp.stack([counts, *(xp.full_like(counts, other) for other in others)])
-        shares = [1 - self.probability, *(self.probability * weight for weight in weights)]
+        shares = [1 - self.size, *(self.size * weight for weight in weights)]
         return true, xp.stack([xp.full_like(counts, share) for share in shares])
 
 

@@ -14,28 +14,36 @@ from veritally.arrays import Array, inner, is_jax, namespace, product, trajector
 _GRADED = 0.2  # how much wider panels may become for each unit of distance from what they have to resolve
 _SCALES = 14.0  # e-folds between widest and narrowest that make panels half as wide
 _MOST = 4000  # panels of a ballot, whatever it is like
+_FEW = 10  # alternatives
 _STEEP = 2.0  # exponent for half a panel beyond which exponentials blow up rounding
 
 
 class Fineness(NamedTuple):
     """How densely nodes lie: nodes a panel, panel width in local scales, reach in standard deviations.
 
-    ``panels`` is the number of panels where it must be known beforehand, in JAX.
+    ``panels`` is the number of panels where it must be known beforehand, in JAX, for up to ten alternatives; panels
+    that are found in up to ``most`` steps become as few.
     """
 
     nodes: int
     width: float
     reach: float
     panels: int
+    most: int
+
+    def for_size(self, n: int) -> "Fineness":
+        """Return the same for n alternatives."""
+        more = max(0, n - _FEW)
+        return self._replace(panels=self.panels + more // 2, most=self.most + 4 * more)
 
 
-DOUBLE = Fineness(nodes=16, width=7.5, reach=6.2, panels=40)
-SINGLE = Fineness(nodes=8, width=2.6, reach=5.0, panels=20)
+DOUBLE = Fineness(nodes=16, width=7.5, reach=6.2, panels=40, most=160)
+SINGLE = Fineness(nodes=16, width=5.0, reach=5.0, panels=7, most=80)
 
 
 def fineness(like: Array) -> Fineness:
-    """Return how densely nodes must lie for the precision of ``like``."""
-    return DOUBLE if like.dtype.itemsize == 8 else SINGLE
+    """Return how densely nodes must lie for the precision of ``like``, ``(alternative, ...)``."""
+    return (DOUBLE if like.dtype.itemsize == 8 else SINGLE).for_size(len(like))
 
 
 class Legendre(NamedTuple):
@@ -199,7 +207,7 @@ def breakpoints(centre: Array, width: Array, reach: Array, closer: Array, fine: 
         size = xp.minimum(size, xp.minimum(scale(x + size / 2), scale(x + size)))
         return xp.minimum(x + size, high)
 
-    turns = 4 * fine.panels if is_jax(low) else _MOST
+    turns = fine.most if is_jax(low) else _MOST
     ends = trajectory(step, low, turns, done=lambda x: xp.all(x >= high))
     needed = xp.sum(xp.astype(ends[..., :-1] < high[..., None], xp.int32), axis=-1)
     return ends, xp.maximum(needed, 1)

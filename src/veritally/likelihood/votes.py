@@ -11,11 +11,25 @@ _CHUNK = 1 << 17  # second derivatives that are summed at once
 
 
 class Tally(NamedTuple):
-    """Sums over voters: log-likelihood, its gradient ``(..., alternative)`` and second derivatives."""
+    """Sums over voters.
+
+    Attributes
+    ----------
+    log_likelihood
+        ``(...)``.
+    gradient
+        By the truth, ``(..., alternative)``.
+    curvature
+        Second derivatives, ``(..., alternative, alternative)``.
+    information
+        A rough idea of these where they were not asked for, ``(..., alternative)``: Σ_i κ_i/s_ij², with κ_i the mean of
+        (g_ij s_ij)², which would be 1 for values.
+    """
 
     log_likelihood: Array
     gradient: Array | None = None
     curvature: Array | None = None
+    information: Array | None = None
 
 
 def derivatives(ballots: Ballots, truth: Array, means: Means, order: int = 1) -> Derivatives:
@@ -76,9 +90,22 @@ def tally(ballots: Ballots, truth: Array, means: Means, order: int = 1) -> Tally
                 xp.sum(log_prob * times, axis=-1),
                 None if gradient is None else xp.sum(gradient * times[..., None], axis=-2),
                 None if second is None else xp.sum(second * times[..., None, None], axis=-3),
+                _information(piece, gradient, means) if order == 1 else None,
             )
         )
     return Tally(*(None if x[0] is None else sum(x[1:], x[0]) for x in zip(*parts, strict=True)))
+
+
+def _information(ballots: Ballots, gradient: Array, means: Means) -> Array:
+    xp = namespace(gradient)
+    seen = ballots.counts > 0
+    precision = xp.where(seen, means.spread(ballots.counts).precision, 0)
+    number = xp.sum(xp.astype(seen, precision.dtype), axis=-1, keepdims=True)
+    square = xp.sum(gradient**2 / xp.where(seen, precision, 1), axis=-1, keepdims=True) / xp.where(
+        number > 0, number, 1
+    )
+    share = xp.minimum(square, xp.asarray(1, dtype=square.dtype)) * ballots.multiplicity[..., None]
+    return xp.sum(share * precision, axis=-2)
 
 
 def _values(votes: Array, counts: Array, truth: Array, spread: Spread, order: int) -> Derivatives:

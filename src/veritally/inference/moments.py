@@ -1,0 +1,206 @@
+"""The mean of the truths, and how far they may lie from it: expectation propagation.
+
+The mode of a posterior is not its mean where votes leave room on one side only: what everybody ranks last may be far
+below, but not above. So each voter's vote is asked what it says about the truths given what all *others* say. The
+truths without voter i are taken for normal, x_ij then spreads around their mean with s_ij² + d_ij², d_ij² being the
+variance of what the others say, and the exact probability of the vote under that, with its derivatives, gives a normal
+likelihood, exp(r_i·μ − μ·Λ_i μ/2), that has the same effect on mean and variance. This is repeated until all agree.
+
+Encode: r_i and Λ_i. Tally: their sums. Decode: the mean V Σ_i r_i, where V⁻¹ is 1/τ² + Σ_i Λ_i. So the mean is τ² times
+the sum of the voters' pulls r_i − Λ_i μ̂.
+
+What others say is taken as independent between the alternatives of one ballot, up to a common shift, which does not
+matter to a ranking. That is so where all voters see all alternatives; elsewhere it is an approximation. Values are
+normal as they are, and are left in what the others say.
+"""
+
+from dataclasses import replace
+from typing import Literal, NamedTuple, TypeAlias
+
+from veritally.arrays import Array, namespace, while_loop
+from veritally.ballots import CARDINAL, Ballots
+from veritally.inference.ascent import Peak, Prior, solve
+from veritally.likelihood.density import Means
+from veritally.likelihood.votes import derivatives
+
+Estimate: TypeAlias = Literal["mean", "mode"]
+
+_TURNS = 20
+_DAMPING = 0.8  # how far to go each turn
+_SMALL = 3e-3  # standard deviations that the mean may still move, and of itself that a precision may
+_LEAST = 1e-3  # of the variance: that of one alternative apart from a common shift
+_RIDGE = 1e-10  # of the largest precision
+_MOST_SURE = 1 - 1e-9  # of what is known to be known from one voter
+_CELLS = 30_000  # voters × alternatives² up to which it is worth while: of very many voters the mode is the mean
+
+
+class Moments(NamedTuple):
+    """Mean and precision of the truths, what each voter adds, and what would be left without them.
+
+    Attributes
+    ----------
+    mean, precision
+        ``(..., alternative)`` and ``(..., alternative, alternative)``.
+    pull
+        r_i − Λ_i μ̂ of one voter, ``(..., voter, alternative)``: the gradient of the log-probability of the vote given
+        what all others say.
+    without
+        The mean without each voter, ``(..., voter, alternative)``.
+    """
+
+    mean: Array
+    precision: Array
+    pull: Array
+    without: Array
+
+
+class _Sites(NamedTuple):
+    """What each voter says, as a normal likelihood, and the mean that follows."""
+
+    mean: Array
+    shift: Array
+    precision: Array
+    arrived: Array
+    turn: Array
+
+
+def moments(ballots: Ballots, means: Means, prior: Prior, peak: Peak, estimate: Estimate) -> Moments:
+    """Go on from the mode to the mean, unless there are so many votes that they are the same."""
+    *_, m, n = ballots.counts.shape
+    if estimate == "mean" and m * n * n <= _CELLS:
+        return _propagated(ballots, means, prior, peak)
+    told = derivatives(ballots, peak.truth, means, 2)
+    times = ballots.multiplicity[..., None]
+    rest = peak.precision[..., None, :, :] + told.curvature * times[..., None]
+    without = peak.truth[..., None, :] - solve(rest, told.gradient * times)  # one step of Newton's method
+    return Moments(peak.truth, peak.precision, told.gradient, without)
+
+
+def _propagated(ballots: Ballots, means: Means, prior: Prior, peak: Peak) -> Moments:
+    """Repeat until all agree; where that fails, all is as at the mode."""
+    xp = namespace(ballots.counts)
+    matrix, times = prior.matrix(ballots.mask), ballots.multiplicity[..., None]
+    once = xp.minimum(times, xp.asarray(1, dtype=times.dtype))  # to take out of the sum: one of several equal voters
+    told = derivatives(ballots, peak.truth, means, 2)
+    valued, known = _values(ballots, means)
+
+    def total(precision: Array) -> Array:
+        return matrix + xp.sum(times[..., None] * precision, axis=-3)
+
+    def decoded(shift: Array, precision: Array) -> Array:
+        return solve(total(precision), xp.sum(times * shift, axis=-2))
+
+    def without(sites: _Sites, shift: Array, precision: Array) -> tuple[Array, Array]:
+        """Return mean and covariance without so much of each voter."""
+        pull = shift - _times(precision, sites.mean[..., None, :])
+        covariance = _inverse(total(sites.precision)[..., None, :, :] - precision)
+        return sites.mean[..., None, :] - _times(covariance, pull), covariance
+
+    def body(sites: _Sites) -> _Sites:
+        mean, covariance = without(
+            sites, once * (sites.shift - valued), once[..., None] * (sites.precision - _diagonal(known))
+        )
+        variance = _apart(covariance, ballots)
+        one = derivatives(_each(ballots), mean, _each_of(means, variance), 2)
+        gradient, curvature = one.gradient[..., 0, :], one.curvature[..., 0, :, :]  # type: ignore[index]
+        precision = _site(curvature, variance)
+        shift = gradient + _times(precision, mean + variance * gradient)
+        part = xp.where(sites.turn == 0, xp.asarray(1, dtype=mean.dtype), _DAMPING)
+        part = xp.where(sites.arrived, 0, part)[..., None, None]
+        shift = sites.shift + part * (shift - sites.shift)
+        precision = sites.precision + part[..., None] * (precision - sites.precision)
+        new = decoded(shift, precision)
+        old, own = (xp.linalg.diagonal(total(x)) for x in (sites.precision, precision))
+        moved = xp.maximum(xp.abs(new - sites.mean) * xp.sqrt(own), xp.abs(own - old) / own)
+        return _Sites(new, shift, precision, xp.all(moved <= _SMALL, axis=-1), sites.turn + 1)
+
+    start = -told.curvature  # type: ignore[operator]
+    sites = _Sites(
+        peak.truth,
+        told.gradient + _times(start, peak.truth[..., None, :]),
+        start,
+        xp.zeros(peak.truth.shape[:-1], dtype=bool),
+        xp.asarray(0),
+    )
+    sites = while_loop(lambda sites: (sites.turn < _TURNS) & ~xp.all(sites.arrived), body, sites)
+    precision = total(sites.precision)
+    values = xp.linalg.eigvalsh(xp.where(xp.isfinite(precision), precision, 0))
+    sound = xp.all(xp.isfinite(sites.mean), axis=-1) & xp.all(values > 0, axis=-1)
+    pull = sites.shift - _times(sites.precision, sites.mean[..., None, :])
+    every = sound[..., None, None]
+    return Moments(
+        xp.where(sound[..., None], sites.mean, peak.truth),
+        xp.where(every, precision, peak.precision),
+        xp.where(every, pull, told.gradient),
+        xp.where(
+            every, without(sites, times * sites.shift, times[..., None] * sites.precision)[0], peak.truth[..., None, :]
+        ),
+    )
+
+
+def _values(ballots: Ballots, means: Means) -> tuple[Array, Array]:
+    """Return shifts and precisions of what needs no approximation, ``(..., voter, alternative)``: values."""
+    xp = namespace(ballots.counts)
+    if ballots.kind not in CARDINAL:
+        return xp.zeros_like(ballots.counts), xp.zeros_like(ballots.counts)
+    values = ballots.votes[..., 0] if ballots.kind == "mixed" else ballots.votes
+    given = ~xp.isnan(values) & (ballots.counts > 0)
+    precision = xp.where(given, means.spread(ballots.counts).precision, 0)
+    return precision * xp.where(given, values, 0), precision
+
+
+def _diagonal(x: Array) -> Array:
+    return x[..., None] * namespace(x).eye(x.shape[-1], dtype=x.dtype)
+
+
+def _each(ballots: Ballots) -> Ballots:
+    """Make each voter a decision of its own."""
+    xp = namespace(ballots.counts)
+    axis = ballots.counts.ndim - 1
+    votes, counts, multiplicity, mask = ballots
+    return type(ballots)(
+        xp.expand_dims(votes, axis=axis),
+        xp.expand_dims(counts, axis=axis),
+        xp.expand_dims(multiplicity, axis=axis),
+        xp.broadcast_to(mask[..., None, :], counts.shape),
+    )
+
+
+def _each_of(means: Means, variance: Array) -> Means:
+    xp = namespace(variance)
+    sigma = xp.asarray(means.sigma, dtype=variance.dtype)
+    return replace(means, sigma=sigma if sigma.ndim == 0 else sigma[..., None, :], extra=variance[..., None, :])
+
+
+def _apart(covariance: Array, ballots: Ballots) -> Array:
+    """Return the variances within a ballot, ``(..., voter, alternative)``, apart from a common shift."""
+    xp = namespace(covariance)
+    own = xp.linalg.diagonal(covariance)
+    if ballots.kind in CARDINAL:
+        return own
+    seen = xp.astype(ballots.counts > 0, own.dtype)
+    number = xp.sum(seen, axis=-1, keepdims=True)
+    pairs = xp.where(number > 1, number * (number - 1), 1)
+    both = xp.sum(seen * _times(covariance, seen), axis=-1, keepdims=True)
+    shift = (both - xp.sum(seen * own, axis=-1, keepdims=True)) / pairs
+    return xp.maximum(own - shift, _LEAST * own)
+
+
+def _site(curvature: Array, variance: Array) -> Array:
+    """Return Λ = −H (1 + D H)⁻¹: what curvature H under the spread of the others, D, says about the truth itself."""
+    xp = namespace(curvature)
+    root = xp.sqrt(variance)
+    values, vectors = xp.linalg.eigh(-curvature * root[..., None] * root[..., None, :])
+    values = xp.minimum(values, xp.asarray(_MOST_SURE, dtype=values.dtype))
+    vectors = vectors / root[..., None]
+    return xp.matmul(vectors * (values / (1 - values))[..., None, :], xp.moveaxis(vectors, -1, -2))
+
+
+def _inverse(matrix: Array) -> Array:
+    xp = namespace(matrix)
+    size = xp.max(xp.abs(xp.linalg.diagonal(matrix)), axis=-1)[..., None, None]
+    return xp.linalg.inv(matrix + _RIDGE * size * xp.eye(matrix.shape[-1], dtype=matrix.dtype))
+
+
+def _times(matrix: Array, vector: Array) -> Array:
+    return namespace(matrix).sum(matrix * vector[..., None, :], axis=-1)
