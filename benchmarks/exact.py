@@ -1,0 +1,96 @@
+"""What the exact posterior is worth, beside its regret: python benchmarks/exact.py calibration|estimated|mean.
+
+Writes docs/exact/<name>.json, a row after each measurement; rows that are there are not measured again.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import veritally as vt
+from veritally.experiments.calibration import calibrate
+
+RESULTS = Path(__file__).parents[1] / "docs" / "exact"
+TABLES = ("high-variance", "low-variance", "count-noise", "count-replacement")
+Row = dict[str, Any]
+
+
+def calibration() -> Iterator[Row]:
+    """Yield what to calibrate: P(best) of 10 voters on 10 alternatives."""
+    for table in TABLES:
+        yield {"scenario": table, "rule": "posterior", "votes": "rankings", "instances": 20_000}
+    yield {"scenario": "low-variance", "rule": "posterior", "votes": "rankings", "noise": "student:3", "instances": 5000}
+    for table in TABLES[:2]:
+        yield {"scenario": table, "rule": "posterior", "votes": "top", "instances": 5000}
+    for table, instances in zip(TABLES, (5000, 5000, 1500, 600), strict=True):
+        yield {
+            "scenario": table,
+            "rule": "posterior:sigma=estimated",
+            "votes": "rankings",
+            "instances": instances,
+        }
+
+
+def calibrated(row: Row) -> Row:
+    """Return the expected calibration error, what chance alone would give, and the bins."""
+    options = dict(row)
+    found = calibrate(options.pop("scenario"), options.pop("rule"), voters=10, **options)
+    return {"error": found.error, "chance": found.chance, "rows": list(found.rows())}
+
+
+def estimated() -> Iterator[Row]:
+    """Yield where to compare the posterior that is told σ with one that is not."""
+    for voters, instances in ((10, (4000, 3000, 1500, 600)), (30, (1500, 1000, 500, 200)), (100, (400, 300, 150, 60))):
+        for table, number in zip(TABLES, instances, strict=True):
+            yield {"scenario": table, "voters": voters, "instances": number}
+
+
+def mean() -> Iterator[Row]:
+    """Yield where to compare the mean with the mode."""
+    for voters in (3, 10):
+        for table, number in zip(TABLES, (20_000, 20_000, 5000, 2000), strict=True):
+            yield {"scenario": table, "voters": voters, "instances": number}
+
+
+def compared(other: str) -> Callable[[Row], Row]:
+    """Return the regrets of the posterior and of another one, and their paired difference."""
+
+    def measure(row: Row) -> Row:
+        rules = ["posterior:votes=rankings", f"posterior:votes=rankings:{other}"]
+        options = dict(row)
+        found = vt.compare(options.pop("scenario"), rules=rules, baseline=rules[0], **options)
+        told, second = ({entry["rule"]: entry for entry in found.rows()}[rule] for rule in rules)
+        return {
+            "regret": told["regret"],
+            "other": second["regret"],
+            "difference": second["difference"],
+            "se": second["difference_se"],
+        }
+
+    return measure
+
+
+WHAT: dict[str, tuple[Callable[[], Iterator[Row]], Callable[[Row], Row]]] = {
+    "calibration": (calibration, calibrated),
+    "estimated": (estimated, compared("sigma=estimated")),
+    "mean": (mean, compared("estimate=mean")),
+}
+
+
+def main(name: str) -> None:
+    """Measure what is not there yet."""
+    path = RESULTS / f"{name}.json"
+    done = json.loads(path.read_text()) if path.exists() else []
+    plan, measure = WHAT[name]
+    for row in plan():
+        if any(row.items() <= other.items() for other in done):
+            continue
+        done.append(row | measure(row))
+        path.write_text(json.dumps(done, indent=1) + "\n")
+        print({key: value for key, value in done[-1].items() if key != "rows"}, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
