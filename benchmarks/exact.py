@@ -21,7 +21,13 @@ def calibration() -> Iterator[Row]:
     """Yield what to calibrate: P(best) of 10 voters on 10 alternatives."""
     for table in TABLES:
         yield {"scenario": table, "rule": "posterior", "votes": "rankings", "instances": 20_000}
-    yield {"scenario": "low-variance", "rule": "posterior", "votes": "rankings", "noise": "student:3", "instances": 5000}
+    yield {
+        "scenario": "low-variance",
+        "rule": "posterior",
+        "votes": "rankings",
+        "noise": "student:3",
+        "instances": 5000,
+    }
     for table in TABLES[:2]:
         yield {"scenario": table, "rule": "posterior", "votes": "top", "instances": 5000}
     for table, instances in zip(TABLES, (5000, 5000, 1500, 600), strict=True):

@@ -1,5 +1,10 @@
 """Fixtures and settings for all tests."""
 
+import os
+
+# Programs that run once need not be fast; this must be said before JAX is imported.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
+
 import hypothesis
 import jax
 import pytest

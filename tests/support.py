@@ -17,7 +17,7 @@ ANY_VOTES = [info.name for info in vt.rules() if info.votes is None]
 COUNTS = (0, 0.5, 1, 2, 7, 49, 1000)
 
 
-FEW = 10  # examples for rules that go over the votes many times
+FEW = 5  # examples for rules that go over the votes many times
 
 
 def parameters(name, n):

@@ -98,8 +98,7 @@ def test_ties_are_settled_as_told(file):
 def test_choose_marks_the_best_k():
     assert "Chosen: Coral genomics, Sea-level records, Protein design." in run("decide", PANEL, "--choose", "3").output
     assert (
-        "Last in: Protein design, ahead of Quantum sensing, first out"
-        in run("decide", PANEL, "--choose", "3").output
+        "Last in: Protein design, ahead of Quantum sensing, first out" in run("decide", PANEL, "--choose", "3").output
     )
     assert "Tie: Quantum sensing and Protein design" in run("decide", PANEL, "--rule", "veto").output
     explained = run("decide", PANEL, "--choose", "2", "--explain", "--rule", "pairwise").output

@@ -174,7 +174,7 @@ def test_mode_of_three_alternatives(sigma, tau):
     np.testing.assert_allclose(posterior(profile, sigma=sigma, tau=tau, estimate="mode").scores, best, atol=1e-5)
 
     # The mean, over a grid of both differences; what is left, the common shift, is 0 on average.
-    axis = np.linspace(-5, 5, 61) * tau
+    axis = np.linspace(-5, 5, 25) * tau
     first, second = (x.ravel() for x in np.meshgrid(axis, axis))
     truths = np.stack([(2 * first - second) / 3, (2 * second - first) / 3, -(first + second) / 3], axis=-1)
     weight = np.exp(-np.array([negative(truth) for truth in truths]) + negative(best))
@@ -434,16 +434,15 @@ def test_doubtful_counts_and_an_unknown_sigma(error):
 # Leaving out, ties, kinds
 
 
-@pytest.mark.parametrize("voters", [5, 60])
-@pytest.mark.parametrize("kind", ["rankings", "top", "values"])
-@pytest.mark.parametrize("estimate", ["mean", "mode"])
+@pytest.mark.parametrize(("estimate", "voters"), [("mean", 5), ("mean", 60), ("mode", 60)])
+@pytest.mark.parametrize("kind", ["rankings", "top"])
 def test_leaving_one_out_is_near_fitting_again(kind, estimate, voters):
     """What the others say is kept as it was, which costs some hundredths of a standard deviation."""
     given = {"sigma": 3, "tau": 1, "estimate": estimate}
     profile = random_profile(12, voters=voters, alternatives=3, kind=kind)
     outcome = posterior(profile, **given)
     without = outcome.method.leave_one_out(profile.ballots).scores
-    for i in range(0, voters, voters // 5):
+    for i in (0, voters // 2):
         rest = posterior(profile.select(voters=[v for v in range(voters) if v != i]), **given)
         np.testing.assert_allclose(without[i], rest.scores, atol=0.1 * rest.belief.deviation.max())
 

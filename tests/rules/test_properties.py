@@ -317,7 +317,7 @@ def test_single_precision_stays_and_is_near(name):
         np.testing.assert_allclose(got, expected, rtol=2e-4, atol=2e-4 * np.abs(expected).max())
 
 
-@over_profiles(SURE, most=10)
+@over_profiles(SURE)
 def test_shared_tallies_give_the_same_scores(name, data):
     profile = given_profile(name, data)
     together = vt.evaluate(
