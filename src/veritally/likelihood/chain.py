@@ -266,14 +266,16 @@ class _Walk:
         def together() -> tuple[Array, ...]:
             product, edge, log = one, xp.zeros_like(one), xp.zeros_like(self.truth[0])
             rates = []
-            for k in places:
+            for turn, k in enumerate(places, start=1):
                 own = members[k][:, None, None]
                 decay = xp.where(members[k], sign * (self.pressure[k] - self.before[k]), 0) if self.steep else None
                 tail = beyond(self.density[k], decay)
                 tail = xp.maximum(tail, xp.asarray(0, dtype=tail.dtype))
-                edge = xp.where(own, edge * tail + product * self.density[k], edge)
-                product = xp.where(own, product * tail, product)
-                product, edge, log = _State(product, edge, log).rescaled(members[k])
+                both, passed = edge * tail + product * self.density[k], product * tail
+                some = possible(~members[k])
+                edge, product = (xp.where(own, both, edge), xp.where(own, passed, product)) if some else (both, passed)
+                if turn % self.often == 0 or turn == len(places):
+                    product, edge, log = _State(product, edge, log).rescaled(xp.any(members, axis=0))
                 divisor = tail * self.nodes.half
                 rates.append(xp.where(own & (divisor > 0), self.density[k] / xp.where(divisor > 0, divisor, 1), 0))
             return product, edge, log, xp.stack(rates)
