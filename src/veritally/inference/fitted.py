@@ -9,7 +9,7 @@ from veritally.arrays import Array, Random, namespace
 from veritally.ballots import CARDINAL, Ballots
 from veritally.belief import Belief, summarised
 from veritally.inference.ascent import Prior, peak
-from veritally.inference.moments import Estimate, Moments, moments
+from veritally.inference.moments import Estimate, Moments, moments, pulls, withouts
 from veritally.inference.scale import middle
 from veritally.likelihood.density import Means
 from veritally.likelihood.rankings import tied_in_the_middle
@@ -68,8 +68,8 @@ class Fitted:
         """Return what was found about one decision along the first batch axis."""
         m, n = ballots.counts.shape[-2:]
         weight, sigma, tau, known, evidence, freedom, means = self.fit
-        mean, precision, pull, without = (x[:, d] for x in known)
-        own = Moments(mean[..., :n], precision[..., :n, :n], pull[..., :m, :n], without[..., :m, :n])
+        voters = (None if x is None else x[:, d, ..., :m, :n] for x in known[2:])
+        own = Moments(known.mean[:, d, ..., :n], known.precision[:, d, ..., :n, :n], *voters)
         spread = replace(means, sigma=sigma[:, d, ..., None, :n])
         parts = (weight[:, d], sigma[:, d, ..., :n], tau[:, d], own, evidence[:, d], freedom[d], spread)
         return replace(self, ballots=ballots, fit=Fit(*parts))
@@ -96,7 +96,8 @@ class Fitted:
         fit, known = self.fit, self._of(ballots)
         xp = namespace(ballots.counts)
         times = ballots.multiplicity[..., None]
-        weights = xp.sum((fit.weight * fit.tau**2)[..., None, None] * known.pull, axis=0) * times
+        pull = pulls(stacked(ballots, len(fit.tau)), fit.means, known)
+        weights = xp.sum((fit.weight * fit.tau**2)[..., None, None] * pull, axis=0) * times
         if ballots.kind not in CARDINAL or origin:
             return weights
         rest = xp.where(ballots.mask, self._mean(known.mean), 0) - xp.sum(weights, axis=-2)
@@ -121,9 +122,11 @@ class Fitted:
             rest = stacked(type(ballots)(fields[0], fields[1], fields[2] * others, mask), len(fit.tau))
             means = replace(fit.means, sigma=xp.expand_dims(xp.asarray(fit.means.sigma), axis=-3))
             prior = Prior(xp.broadcast_to(fit.tau[..., None], (*fit.tau.shape, m)) ** -2.0, ballots.kind in CARDINAL)
-            found = peak(rest, means, prior, xp.broadcast_to(known.mean[..., None, :], known.without.shape))
-            known = known._replace(without=moments(rest, means, prior, found, self.estimate).mean)
-        return self._rounded(self._mean(known.without), mask)
+            start = xp.broadcast_to(known.mean[..., None, :], rest.mask.shape)
+            without = moments(rest, means, prior, peak(rest, means, prior, start), self.estimate).mean
+        else:
+            without = withouts(stacked(ballots, len(fit.tau)), fit.means, known)
+        return self._rounded(self._mean(without), mask)
 
     def _mean(self, x: Array) -> Array:
         """Return the mean over the values of the scale."""
@@ -171,7 +174,7 @@ class Fitted:
         and mended, by importance sampling: some of the draws are weighed by the exact posterior.
         """
         ballots, fit = self.ballots, self.fit
-        known = Moments(*(np.asarray(x) for x in fit.moments))
+        known = Moments(np.asarray(fit.moments.mean), np.asarray(fit.moments.precision))
         weight, tau, truth = np.asarray(fit.weight), np.asarray(fit.tau), known.mean
         values, n = len(weight), truth.shape[-1]
         batch = truth.shape[1:-1]

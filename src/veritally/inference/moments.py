@@ -31,6 +31,7 @@ _SMALL = 3e-3  # standard deviations that the mean may still move, and of itself
 _LEAST = 1e-3  # of the variance: that of one alternative apart from a common shift
 _RIDGE = 1e-10  # of the largest precision
 _MOST_SURE = 1 - 1e-9  # of what is known to be known from one voter
+_AT_ONCE = 4096  # voters
 _CELLS = 30_000  # voters × alternatives² up to which it is worth while: of very many voters the mode is the mean
 
 
@@ -43,15 +44,15 @@ class Moments(NamedTuple):
         ``(..., alternative)`` and ``(..., alternative, alternative)``.
     pull
         r_i − Λ_i μ̂ of one voter, ``(..., voter, alternative)``: the gradient of the log-probability of the vote given
-        what all others say.
+        what all others say. None at the mode, where :func:`pulls` finds it.
     without
-        The mean without each voter, ``(..., voter, alternative)``.
+        The mean without each voter, ``(..., voter, alternative)``. None at the mode, where :func:`withouts` finds it.
     """
 
     mean: Array
     precision: Array
-    pull: Array
-    without: Array
+    pull: Array | None = None
+    without: Array | None = None
 
 
 class _Sites(NamedTuple):
@@ -69,11 +70,29 @@ def moments(ballots: Ballots, means: Means, prior: Prior, peak: Peak, estimate: 
     *_, m, n = ballots.counts.shape
     if estimate == "mean" and m * n * n <= _CELLS:
         return _propagated(ballots, means, prior, peak)
-    told = derivatives(ballots, peak.truth, means, 2)
-    times = ballots.multiplicity[..., None]
-    rest = peak.precision[..., None, :, :] + told.curvature * times[..., None]
-    without = peak.truth[..., None, :] - solve(rest, told.gradient * times)  # one step of Newton's method
-    return Moments(peak.truth, peak.precision, told.gradient, without)
+    return Moments(peak.truth, peak.precision)
+
+
+def pulls(ballots: Ballots, means: Means, known: Moments) -> Array:
+    """Return what each voter adds: at the mode, the gradient there."""
+    return derivatives(ballots, known.mean, means).gradient if known.pull is None else known.pull
+
+
+def withouts(ballots: Ballots, means: Means, known: Moments) -> Array:
+    """Return the mean without each voter: from the mode, by one step of Newton's method, some voters at a time."""
+    if known.without is not None:
+        return known.without
+    xp = namespace(ballots.counts)
+    *batch, voters, _ = ballots.counts.shape
+    results = []
+    for start in range(0, voters, _AT_ONCE):
+        cut = (*[slice(None)] * len(batch), slice(start, start + _AT_ONCE))
+        votes, counts, multiplicity = (x[cut] for x in ballots[:3])
+        told = derivatives(type(ballots)(votes, counts, multiplicity, ballots.mask), known.mean, means, 2)
+        times = multiplicity[..., None]
+        rest = known.precision[..., None, :, :] + told.curvature * times[..., None]
+        results.append(known.mean[..., None, :] - solve(rest, told.gradient * times))
+    return xp.concat(results, axis=-2)
 
 
 def _propagated(ballots: Ballots, means: Means, prior: Prior, peak: Peak) -> Moments:
