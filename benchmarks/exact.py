@@ -56,7 +56,7 @@ def estimated() -> Iterator[Row]:
 def mean() -> Iterator[Row]:
     """Yield where to compare the mean with the mode."""
     for voters in (3, 10):
-        for table, number in zip(TABLES, (20_000, 20_000, 5000, 2000), strict=True):
+        for table, number in zip(TABLES, (5000, 5000, 2000, 1000), strict=True):
             yield {"scenario": table, "voters": voters, "instances": number}
 
 

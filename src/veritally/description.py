@@ -104,6 +104,17 @@ def _shapes(profile: Profile) -> dict[str, int]:
     }
 
 
+def claims(profile: Profile) -> list[str]:
+    """Name the voters of a single decision who claim far more than others."""
+    counts = np.asarray(profile.counts)
+    seen = counts > 0
+    median = np.median(counts[seen]) if seen.any() else 0
+    absurd = [str(profile.voters[i]) for i in np.flatnonzero((counts > _ABSURD * median).any(axis=-1))]
+    if not absurd or median == 0:
+        return []
+    return [f"voter {_list(absurd)} claims up to {counts.max() / median:,.0f} times the median count"]
+
+
 def _oddities(profile: Profile) -> list[str]:
     """Say what deserves a look in one decision."""
     found = [*profile.warnings]
@@ -121,11 +132,7 @@ def _oddities(profile: Profile) -> list[str]:
             found.append(f"the {what} {_list(same)} differ only in capitals or spaces")
     if len(profile) == 1:
         found.append("there is a single voter")
-    median = np.median(counts[seen]) if seen.any() else 0
-    absurd = [profile.voters[i] for i in np.flatnonzero((counts > _ABSURD * median).any(axis=-1))]
-    if absurd and median > 0:
-        high = counts.max() / median
-        found.append(f"voter {_list(list(map(str, absurd)))} claims up to {high:,.0f} times the median count")
+    found += claims(profile)
     if profile.kind != "top":
         ranks = np.asarray(profile.ranks)
         flat = (seen.sum(axis=-1) > 1) & (

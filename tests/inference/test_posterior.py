@@ -555,3 +555,16 @@ def test_jax_arrays_have_a_belief_too():
 def test_messages(given, message):
     with pytest.raises(vt.InputError, match=message):
         posterior(CYCLE, **given)
+
+
+def test_what_nobody_compares_is_said():
+    profile = vt.Profile(ranks=[[1, 2, 0], [2, 1, 0], [0, 0, 1]], alternatives=[*"ABC"])
+    with pytest.warns(vt.InputWarning, match="no votes compare C with the others"):
+        posterior(profile, sigma=1, tau=1)
+
+
+def test_a_replaced_count_of_a_million_gives_numbers():
+    profile = vt.Profile(order=[[*"ABC"]] * 9 + [[*"CBA"]], counts=[[10] * 3] * 9 + [[10**6] * 3])
+    outcome = posterior(profile, sigma=30, tau=1, count_error="replacement:0.1")
+    assert np.isfinite(outcome.scores).all()
+    np.testing.assert_allclose(outcome.weights.sum(axis=0), outcome.scores, atol=1e-6)

@@ -99,16 +99,16 @@ def decide(
         profile = read(file, ballots=ballots, lower_is_better=lower_is_better)
         outcome = decide_(profile, rule, choose=choose, tie_break=tie_break or "error", seed=seed, **parameters)
         _ = outcome.belief
-    if tie_break == "error":
-        _ = outcome.chosen
-    if as_json:
-        click.echo(outcome.to_json(explain=explain))
-    else:
-        from veritally.cli.tables import print_outcome
+        if tie_break == "error":
+            _ = outcome.chosen
+        if as_json:
+            click.echo(outcome.to_json(explain=explain))
+        else:
+            from veritally.cli.tables import print_outcome
 
-        if lower_is_better:
-            click.echo("Values are negated, since lower is better.")
-        print_outcome(outcome, explain)
+            if lower_is_better:
+                click.echo("Values are negated, since lower is better.")
+            print_outcome(outcome, explain)
     if plot is not None:
         from veritally.plots import save
 

@@ -1,28 +1,27 @@
 """A sign of life where the wait may be felt."""
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-_FELT = 20_000_000  # bytes of votes that take about a second to read
+_FELT = 2.0  # seconds
 _STEP = 0.1  # of the work, after which a log gets a line
 
 
-def working(file: str) -> AbstractContextManager[Any]:
-    """Show on a terminal's standard error that a large file is being worked on."""
-    path = Path(file)
+@contextmanager
+def working(file: str) -> Iterator[None]:
+    """Say on standard error that a file is being worked on, once that takes longer than a moment."""
+    hint = "unknown σ and τ and ties in the middle of rankings take longest; --sigma and --tau help"
+    timer = threading.Timer(_FELT, lambda: print(f"Working on {Path(file).name} … ({hint})", file=sys.stderr))
+    timer.daemon = True
+    timer.start()
     try:
-        felt = path.stat().st_size > _FELT
-    except OSError:  # reading it will say what is wrong
-        felt = False
-    if not felt:
-        return nullcontext()
-    from rich.console import Console
-
-    return Console(stderr=True).status(f"Working on {path.name} …")
+        yield
+    finally:
+        timer.cancel()
 
 
 @contextmanager

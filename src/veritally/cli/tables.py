@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from veritally.belief import Belief
+from veritally.description import claims
 from veritally.explanation import Explanation
 from veritally.outcome import Outcome
 from veritally.registry import RuleInfo
@@ -144,7 +145,7 @@ def _print_single(console: Console, outcome: Outcome, explain: bool) -> None:
     for line in lines:
         console.print(Text(line), soft_wrap=True)
     if explain:
-        if explanation.runner_up is not None:
+        if explanation.runner_up is not None and explanation.lead > 0:
             console.print(_contributions(explanation))
         for line in _what_if(explanation):
             console.print(Text(line), soft_wrap=True)
@@ -155,7 +156,8 @@ def _beliefs(outcome: Outcome, belief: Belief) -> Table:
     table = Table(box=None, header_style="dim", pad_edge=False)
     for title in ("", " ", "estimate", "95% interval", "P(best)", "  "):
         table.add_column(title, justify="left" if title.isspace() else "right", no_wrap=title != " ")
-    digits = max(0, 2 - math.floor(math.log10(float(np.max(belief.high - belief.low)) or 1)))
+    width = float(np.max(belief.high - belief.low))
+    digits = max(0, 2 - math.floor(math.log10(width))) if 0 < width < math.inf else 2
     rank = 1
     for tier in outcome._tiers:
         for j in tier:
@@ -183,27 +185,18 @@ def _sureness(outcome: Outcome, belief: Belief) -> list[str]:
     """Say how sure it is, and what was found out on the way."""
     names = outcome.ordered
     best = dict(zip(outcome.alternatives, belief.p_best, strict=True))
-    near = outcome.indistinct
-    told = (
-        f"{_and([names[0], *near])} cannot be told apart at 95%" if near else "it stands apart from all others at 95%"
-    )
+    near = [name for name in names if name in outcome.credible or name == names[0]]
+    told = f"{_and(near)} cannot be told apart at 95%" if len(near) > 1 else "it stands apart from all others at 95%"
     lines = [f"{names[0]} is best with {_percent(best[names[0]])}; {told}."] if len(outcome.winners) == 1 else []
-    if len(outcome.credible) > 1:
-        lines.append(f"With 95% the best is {_or(outcome.credible)}.")
     ratio, low, high = (float(x) for x in belief.scale)
     if low < high:
         lines.append(f"Estimated: σ/τ = {ratio:.2g} ({low:.2g} to {high:.2g}), one observation's noise to the spread.")
     if not np.isnan(belief.count_error):
-        lines.append(f"Counts: an error of {float(belief.count_error):.0%} is allowed for.")
+        lines.append(f"Allowed for: errors of counts of size {float(belief.count_error):.2g}.")
+    lines += [f"Mind that {claim}; --cap limits what that does." for claim in claims(outcome.profile)]
     if belief.efficiency < _ROUGH:
         lines.append(f"The probabilities are rough: {float(belief.efficiency):.0%} of the importance samples count.")
     return lines
-
-
-def _or(names: list[Any]) -> str:
-    """Join names as in "A, B or C"."""
-    *most, last = map(str, names)
-    return f"{', '.join(most)} or {last}" if most else last
 
 
 def _scores(outcome: Outcome) -> Table:
@@ -322,6 +315,8 @@ def _what_if(explanation: Explanation) -> list[str]:
     ]
     if len(explanation.pivotal) > 10:
         lines.append(f"The same or other changes follow from leaving out {len(explanation.pivotal) - 10} more voters.")
+    if len(explanation.outcome.winners) > 1 and not lines and not explanation.counts_mattered:
+        return []
     if not lines:
         lines.append(f"No single voter, left out, would change {what}.")
     equal = would(explanation.equal_counts) if explanation.counts_mattered else f"{what} would be the same"

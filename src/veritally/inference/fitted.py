@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from veritally.arrays import Array, Random, namespace
+from veritally.arrays import Array, Random, namespace, possible
 from veritally.ballots import CARDINAL, Ballots
 from veritally.belief import Belief, summarised
 from veritally.inference.ascent import Prior, peak
@@ -19,9 +19,9 @@ from veritally.rules.rule import Scores
 _DRAWS = 4096
 _STREAM = 11  # of random numbers
 _CELLS = 1 << 23  # of draws that are held at once
-_COLLAPSED = 0.001  # of the draws that count, below which their weights say nothing
+_ENOUGH = 50  # draws that count, below which they say less than the normal does
 _TAILS = 7.0  # degrees of freedom of the draws by which the shape is checked
-_REFITTED = 20_000  # votes on which leaving one out is done in full, for each voter and value of the scale
+_REFITTED = 5_000  # votes on which leaving one out is done in full, for each voter and value of the scale
 _CHECKED = 20_000  # votes whose likelihood is asked to check the shape of the posterior
 
 
@@ -115,7 +115,7 @@ class Fitted:
         saw = xp.astype((ballots.counts > 0) & (ballots.multiplicity > 0)[..., None], ballots.counts.dtype)
         mask = xp.sum(saw, axis=-2, keepdims=True) - saw > 0
         known, fit = self._of(ballots), self.fit
-        if m * m * known.mean.size <= _REFITTED:
+        if m * m * known.mean.size <= _REFITTED and not possible(tied_in_the_middle(ballots)):
             others = xp.ones((m, m), dtype=saw.dtype) - xp.eye(m, dtype=saw.dtype)
             axis = len(batch)
             fields = [xp.broadcast_to(xp.expand_dims(x, axis=axis), (*batch, m, *x.shape[axis:])) for x in ballots[:3]]
@@ -150,13 +150,18 @@ class Fitted:
         """Return nothing beside the belief."""
         return {}
 
-    def odd(self, ballots: Ballots) -> bool:
-        """Say whether there is something to remark about: no."""
-        return False
+    def odd(self, ballots: Ballots) -> Array:
+        """Say in which decisions no votes compare some alternatives."""
+        return ~namespace(ballots.counts).all(_compared(ballots), axis=(-2, -1))
 
     def remarks(self, ballots: Ballots, names: tuple[Any, ...]) -> list[str]:
-        """Say what deserves a look about a single decision."""
-        return []
+        """Name the alternatives of a single decision that no votes compare with the first or those linked to it."""
+        compared, mask = np.asarray(_compared(ballots)), np.asarray(ballots.mask)
+        largest = int(np.argmax(np.where(mask, np.sum(compared & mask, axis=-1), 0)))
+        apart = [str(name) for j, name in enumerate(names) if mask[j] and not compared[largest, j]]
+        if not apart:
+            return []
+        return [f"no votes compare {', '.join(apart)} with the others: what stands between them is the prior alone"]
 
     def p_best(self, size: int = 1000) -> Array:
         """Return P(best) alone, ``(..., alternative)``, by so many draws from normals; compiles under ``jax.jit``."""
@@ -195,7 +200,7 @@ class Fitted:
             density = (_TAILS + mask.sum()) / 2 * np.log1p(reach / _TAILS)
             exact, efficiency = _normalised(self._exact(merged, further) + density, weight)
             plain, _ = _normalised(density - reach / 2, weight)
-            if efficiency > _COLLAPSED:  # else a few draws would decide
+            if efficiency * exact.size > _ENOUGH:  # else a few draws would decide
                 draws, weights = np.concat([draws, further]), np.concat([weights, exact - plain])
         flat = draws.reshape(-1, *draws.shape[2:])
         if ballots.kind not in CARDINAL:
@@ -222,6 +227,22 @@ class Fitted:
         told = tally(stacked(several, len(draws)), draws, means, 0).log_likelihood
         top = tally(several, truth, means, 0).log_likelihood
         return np.asarray(told - top + prior.log_density(draws, mask) - prior.log_density(truth, mask))
+
+
+def _compared(ballots: Ballots) -> Array:
+    """Say which alternatives are linked by voters who saw both, ``(..., alternative, alternative)``."""
+    xp = namespace(ballots.counts)
+    n = ballots.counts.shape[-1]
+    seen = (ballots.counts > 0) & (ballots.multiplicity > 0)[..., None]
+    absent = ~(ballots.mask[..., None] & ballots.mask[..., None, :])
+    if ballots.kind in CARDINAL:
+        return xp.ones_like(absent)
+    together = xp.astype(seen, ballots.counts.dtype)
+    linked = xp.matmul(xp.moveaxis(together, -1, -2), together) > 0
+    for _ in range(n.bit_length()):
+        way = xp.astype(linked, together.dtype)
+        linked = xp.matmul(way, way) > 0
+    return linked | absent
 
 
 def _normalised(logs: Array, weight: Array) -> tuple[Array, Array]:

@@ -126,6 +126,9 @@ def _propagated(ballots: Ballots, means: Means, prior: Prior, peak: Peak) -> Mom
         shift = gradient + _times(precision, mean + variance * gradient)
         part = xp.where(sites.turn == 0, xp.asarray(1, dtype=mean.dtype), _DAMPING)
         part = xp.where(sites.arrived, 0, part)[..., None, None]
+        fine = xp.all(xp.isfinite(shift), axis=-1) & xp.all(xp.isfinite(precision), axis=(-2, -1))  # else it stays
+        shift = xp.where(fine[..., None], shift, sites.shift)
+        precision = xp.where(fine[..., None, None], precision, sites.precision)
         shift = sites.shift + part * (shift - sites.shift)
         precision = sites.precision + part[..., None] * (precision - sites.precision)
         new = decoded(shift, precision)
@@ -209,10 +212,12 @@ def _site(curvature: Array, variance: Array) -> Array:
     """Return Λ = −H (1 + D H)⁻¹: what curvature H under the spread of the others, D, says about the truth itself."""
     xp = namespace(curvature)
     root = xp.sqrt(variance)
-    values, vectors = xp.linalg.eigh(-curvature * root[..., None] * root[..., None, :])
+    scaled = -curvature * root[..., None] * root[..., None, :]
+    values, vectors = xp.linalg.eigh(xp.where(xp.isfinite(scaled), scaled, 0))  # what is not finite comes out as such
     values = xp.minimum(values, xp.asarray(_MOST_SURE, dtype=values.dtype))
     vectors = vectors / root[..., None]
-    return xp.matmul(vectors * (values / (1 - values))[..., None, :], xp.moveaxis(vectors, -1, -2))
+    site = xp.matmul(vectors * (values / (1 - values))[..., None, :], xp.moveaxis(vectors, -1, -2))
+    return xp.where(xp.isfinite(scaled), site, xp.nan)
 
 
 def _inverse(matrix: Array) -> Array:

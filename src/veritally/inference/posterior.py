@@ -16,7 +16,8 @@ from veritally.likelihood.counts import true_counts
 from veritally.likelihood.density import Means
 from veritally.rules.rule import Scores, Sigma
 
-_MANY = 2000  # voters beyond which a part of them tells the scale well enough
+_MANY = 3000  # votes beyond which a part of the voters tells the scale well enough
+_LEAST = 100  # voters who do so
 _SIZES = (0.1, 0.3, 0.6, 0.95)  # of count errors to choose from
 
 
@@ -196,11 +197,12 @@ class Posterior:
 
 def _some(ballots: Ballots) -> Ballots:
     """Return some of the voters where there are very many, evenly chosen."""
-    m = ballots.counts.shape[-2]
-    if m <= _MANY:
+    m, n = ballots.counts.shape[-2:]
+    most = max(_LEAST, _MANY // n)
+    if m <= most:
         return ballots
     axis = ballots.counts.ndim - 2
-    cut = (slice(None),) * axis + (slice(None, None, -(-m // _MANY)),)
+    cut = (slice(None),) * axis + (slice(None, None, -(-m // most)),)
     votes, counts, multiplicity = (x[cut] for x in ballots[:3])
     return type(ballots)(votes, counts, multiplicity, ballots.mask)
 
