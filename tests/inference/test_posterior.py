@@ -202,7 +202,7 @@ def test_weights_sum_to_the_mean(kind, given):
 
 @pytest.mark.parametrize("case", ["unanimous", "favourites", "sparse", "surprising"])
 def test_mean_lies_where_importance_sampling_says(case):
-    """By ballots that leave room on one side only, to 0.15 standard deviations; the mode is up to 1.5 off."""
+    """By ballots that leave room on one side only, to a quarter of a standard deviation; the mode is up to 1.5 off."""
     profile = {
         "unanimous": vt.Profile(ranks=[[1, 2, 3, 4]] * 3, counts=[[50] * 4] * 3),
         "favourites": vt.Profile(top=[0, 0, 1], counts=[[30] * 4] * 3),
@@ -214,8 +214,8 @@ def test_mean_lies_where_importance_sampling_says(case):
     }[case]
     outcome = posterior(profile, sigma=1, tau=1)
     belief = outcome.belief
-    assert belief.efficiency > 0.2
-    np.testing.assert_allclose(outcome.scores, belief.mean, atol=0.15 * belief.deviation.min())
+    assert belief.efficiency > 0.05
+    np.testing.assert_allclose(outcome.scores, belief.mean, atol=0.25 * belief.deviation.min())
 
 
 # What it says about itself
@@ -558,7 +558,8 @@ def test_messages(given, message):
 
 
 def test_what_nobody_compares_is_said():
-    profile = vt.Profile(ranks=[[1, 2, 0], [2, 1, 0], [0, 0, 1]], alternatives=[*"ABC"])
+    seen = [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
+    profile = vt.Profile(ranks=[[1, 2, 0], [1, 2, 0], [0, 0, 1]], counts=seen, alternatives=[*"ABC"])
     with pytest.warns(vt.InputWarning, match="no votes compare C with the others"):
         posterior(profile, sigma=1, tau=1)
 
@@ -568,3 +569,39 @@ def test_a_replaced_count_of_a_million_gives_numbers():
     outcome = posterior(profile, sigma=30, tau=1, count_error="replacement:0.1")
     assert np.isfinite(outcome.scores).all()
     np.testing.assert_allclose(outcome.weights.sum(axis=0), outcome.scores, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "counts", "mean", "deviation"),
+    [  # by integration, and by adaptive importance sampling
+        ([[1, 2], [2, 1], [2, 1]], [[1e6] * 2, [1e4] * 2, [1e4] * 2], [0.00263, -0.00263], 0.00247),
+        (
+            [[1, 2, 3], [2, 1, 3], [3, 2, 1]],
+            [[1, 1e6, 1], [1e6, 1, 1e3], [1e3, 1e3, 1e6]],
+            [-0.0003, -0.0112, 0.0115],
+            0.017,
+        ),
+    ],
+    ids=["two", "three"],
+)
+def test_well_informed_voters_who_contradict_each_other(ranks, counts, mean, deviation):
+    outcome = posterior(vt.Profile(ranks=ranks, counts=counts), sigma=1, tau=1)
+    np.testing.assert_allclose(outcome.scores, mean, atol=0.2 * deviation)
+
+
+def test_one_value_beside_rankings_moves_no_differences():
+    ranks = [[2, 3, 1], [1, 2, 3], [2, 3, 1], [2, 3, 1]]
+    counts = [[110, 10707, 212], [73435, 14406, 51926], [2986, 151, 421], [178, 18398, 42905]]
+    ranked = vt.Profile(ranks=ranks, counts=counts)
+    value = vt.Profile(values=[[0.0, np.nan, np.nan]], counts=[[1, 0, 0]], voters=["v"])
+    alone, both = (posterior(votes, sigma=30, tau=1).scores for votes in (ranked, [ranked, value]))
+    np.testing.assert_allclose(both - both.mean(), alone, atol=0.02)
+
+
+def test_values_with_doubtful_counts_have_the_mode():
+    values, counts = [[0, 1, 2], [1, 0, 1.0], [-1, 0, 5]], [[1, 100, 10], [100, 1, 10], [10, 10, 100]]
+    profile = vt.Profile(values=values, counts=counts)
+    given = {"sigma": 2, "tau": 1, "count_error": "replacement:0.3"}
+    np.testing.assert_array_equal(
+        posterior(profile, **given).scores, posterior(profile, estimate="mode", **given).scores
+    )

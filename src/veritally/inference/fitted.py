@@ -19,6 +19,7 @@ from veritally.rules.rule import Scores
 _DRAWS = 4096
 _STREAM = 11  # of random numbers
 _CELLS = 1 << 23  # of draws that are held at once
+_USABLE = 0.05  # of the draws that count, and
 _ENOUGH = 50  # draws that count, below which they say less than the normal does
 _TAILS = 7.0  # degrees of freedom of the draws by which the shape is checked
 _REFITTED = 5_000  # votes on which leaving one out is done in full, for each voter and value of the scale
@@ -200,7 +201,7 @@ class Fitted:
             density = (_TAILS + mask.sum()) / 2 * np.log1p(reach / _TAILS)
             exact, efficiency = _normalised(self._exact(merged, further) + density, weight)
             plain, _ = _normalised(density - reach / 2, weight)
-            if efficiency * exact.size > _ENOUGH:  # else a few draws would decide
+            if efficiency > _USABLE and efficiency * exact.size > _ENOUGH:  # else a few draws would decide
                 draws, weights = np.concat([draws, further]), np.concat([weights, exact - plain])
         flat = draws.reshape(-1, *draws.shape[2:])
         if ballots.kind not in CARDINAL:

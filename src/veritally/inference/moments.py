@@ -10,8 +10,8 @@ Encode: r_i and Λ_i. Tally: their sums. Decode: the mean V Σ_i r_i, where V⁻
 the sum of the voters' pulls r_i − Λ_i μ̂.
 
 What others say is taken as independent between the alternatives of one ballot, up to a common shift, which does not
-matter to a ranking. That is so where all voters see all alternatives; elsewhere it is an approximation. Values are
-normal as they are, and are left in what the others say.
+matter to a ranking: an approximation for more than three alternatives. Values are normal as they are, and are left in
+what the others say.
 """
 
 from dataclasses import replace
@@ -28,7 +28,7 @@ Estimate: TypeAlias = Literal["mean", "mode"]
 _TURNS = 20
 _DAMPING = 0.8  # how far to go each turn
 _SMALL = 3e-3  # standard deviations that the mean may still move, and of itself that a precision may
-_LEAST = 1e-3  # of the variance: that of one alternative apart from a common shift
+_LEAST = 1e-9  # of the variance: that of one alternative apart from a common shift
 _RIDGE = 1e-10  # of the largest precision
 _MOST_SURE = 1 - 1e-9  # of what is known to be known from one voter
 _AT_ONCE = 4096  # voters
@@ -68,7 +68,8 @@ class _Sites(NamedTuple):
 def moments(ballots: Ballots, means: Means, prior: Prior, peak: Peak, estimate: Estimate) -> Moments:
     """Go on from the mode to the mean, unless there are so many votes that they are the same."""
     *_, m, n = ballots.counts.shape
-    if estimate == "mean" and m * n * n <= _CELLS:
+    doubtful = ballots.kind in CARDINAL and means.counts is not None  # values that are mixtures have no normal shape
+    if estimate == "mean" and m * n * n <= _CELLS and not doubtful:
         return _propagated(ballots, means, prior, peak)
     return Moments(peak.truth, peak.precision)
 
@@ -119,7 +120,7 @@ def _propagated(ballots: Ballots, means: Means, prior: Prior, peak: Peak) -> Mom
         mean, covariance = without(
             sites, once * (sites.shift - valued), once[..., None] * (sites.precision - _diagonal(known))
         )
-        variance = _apart(covariance, ballots)
+        variance = _apart(covariance, ballots, xp.any(known > 0, axis=-1))
         one = derivatives(_each(ballots), mean, _each_of(means, variance), 2)
         gradient, curvature = one.gradient[..., 0, :], one.curvature[..., 0, :, :]  # type: ignore[index]
         precision = _site(curvature, variance)
@@ -148,15 +149,16 @@ def _propagated(ballots: Ballots, means: Means, prior: Prior, peak: Peak) -> Mom
     precision = total(sites.precision)
     values = xp.linalg.eigvalsh(xp.where(xp.isfinite(precision), precision, 0))
     sound = xp.all(xp.isfinite(sites.mean), axis=-1) & xp.all(values > 0, axis=-1)
+    sound = sound & xp.all((times[..., 0] == 0) | (times[..., 0] >= 1), axis=-1)  # parts of a voter cannot be left out
     pull = sites.shift - _times(sites.precision, sites.mean[..., None, :])
     every = sound[..., None, None]
+    left = without(sites, times * sites.shift, times[..., None] * sites.precision)[0]
+    step = solve(peak.precision[..., None, :, :] - start * times[..., None], told.gradient * times)
     return Moments(
         xp.where(sound[..., None], sites.mean, peak.truth),
         xp.where(every, precision, peak.precision),
         xp.where(every, pull, told.gradient),
-        xp.where(
-            every, without(sites, times * sites.shift, times[..., None] * sites.precision)[0], peak.truth[..., None, :]
-        ),
+        xp.where(every, left, peak.truth[..., None, :] - step),
     )
 
 
@@ -194,18 +196,25 @@ def _each_of(means: Means, variance: Array) -> Means:
     return replace(means, sigma=sigma if sigma.ndim == 0 else sigma[..., None, :], extra=variance[..., None, :])
 
 
-def _apart(covariance: Array, ballots: Ballots) -> Array:
-    """Return the variances within a ballot, ``(..., voter, alternative)``, apart from a common shift."""
+def _apart(covariance: Array, ballots: Ballots, valued: Array) -> Array:
+    """Return the variances within a ballot, ``(..., voter, alternative)``, apart from a common shift.
+
+    They are the d_j for which d_j + d_k fits the variance of each difference best, by least squares, if these are
+    positive; for up to three alternatives that is exact. Else the shift is the mean covariance. Who gives values
+    (``valued``) means them without a shift.
+    """
     xp = namespace(covariance)
     own = xp.linalg.diagonal(covariance)
-    if ballots.kind in CARDINAL:
-        return own
     seen = xp.astype(ballots.counts > 0, own.dtype)
     number = xp.sum(seen, axis=-1, keepdims=True)
+    together = number * own + xp.sum(seen * own, axis=-1, keepdims=True) - 2 * _times(covariance, seen)
+    half = xp.sum(seen * together, axis=-1, keepdims=True) / 2 / xp.where(number > 1, number - 1, 1)
+    apart = xp.where(number > 2, (together - half) / xp.where(number > 2, number - 2, 1), together / 2)
     pairs = xp.where(number > 1, number * (number - 1), 1)
-    both = xp.sum(seen * _times(covariance, seen), axis=-1, keepdims=True)
-    shift = (both - xp.sum(seen * own, axis=-1, keepdims=True)) / pairs
-    return xp.maximum(own - shift, _LEAST * own)
+    shift = xp.sum(seen * (_times(covariance, seen) - own), axis=-1, keepdims=True) / pairs
+    fitting = xp.all((apart > _LEAST * own) | (seen == 0), axis=-1, keepdims=True)
+    apart = xp.maximum(xp.where(fitting, apart, own - shift), _LEAST * own)
+    return xp.where(valued[..., None], own, apart)
 
 
 def _site(curvature: Array, variance: Array) -> Array:

@@ -55,7 +55,7 @@ class Posterior:
     >>> import veritally as vt
     >>> profile = vt.Profile(ranks=[[1, 2, 3], [2, 1, 3]], counts=[[9, 9, 9], [1, 1, 1]])
     >>> vt.decide(profile, rule="posterior", sigma=1, tau=1).scores.round(3)
-    array([ 0.668,  0.21 , -0.878])
+    array([ 0.67 ,  0.214, -0.884])
     """
 
     sigma: Sigma | None = None
