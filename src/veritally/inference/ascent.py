@@ -115,14 +115,17 @@ def peak(ballots: Ballots, means: Means, prior: Prior, start: Array | None = Non
 
     Parameters
     ----------
-    ballots, means, prior, start
+    ballots, means, prior
         As for :func:`mode`.
+    start
+        Where to begin with Newton's method; by default, where gradients lead.
     tolerance
         How small the last step must be, in standard deviations of the posterior; what is left is about its square.
     """
     tolerance = max(tolerance, _LAST if ballots.counts.dtype.itemsize == 8 else _NEAR)
-    state = _climb(ballots, means, prior, _start(ballots, start), 1, _NEAR, _APPROACH)
-    state = _climb(ballots, means, prior, _start(ballots, state.truth), 2, tolerance, _STEPS)
+    if start is None:
+        start = _climb(ballots, means, prior, _start(ballots, None), 1, _NEAR, _APPROACH).truth
+    state = _climb(ballots, means, prior, _start(ballots, start), 2, tolerance, _STEPS)
     mask = ballots.mask
     evidence = state.likelihood + prior.log_density(state.truth, mask) - _log_determinant(state.precision) / 2
     return Peak(state.truth, state.precision, evidence)

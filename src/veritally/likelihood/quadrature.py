@@ -37,7 +37,7 @@ class Fineness(NamedTuple):
         return self._replace(panels=self.panels + more // 2, most=self.most + 4 * more)
 
 
-DOUBLE = Fineness(nodes=16, width=7.5, reach=6.2, panels=40, most=160)
+DOUBLE = Fineness(nodes=16, width=8.0, reach=6.2, panels=40, most=160)
 SINGLE = Fineness(nodes=16, width=5.0, reach=5.0, panels=7, most=80)
 
 
