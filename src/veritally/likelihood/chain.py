@@ -317,9 +317,12 @@ class _Walk:
         for turn, k in enumerate(places, start=1):
             state, single = states[-1], self.tiers.single[k]
 
-            def passed(state: _State = state, single: Array = single, k: int = k) -> tuple[Array, ...]:
+            def passed(
+                state: _State = state, single: Array = single, turn: int = turn, k: int = k
+            ) -> tuple[Array, ...]:
                 joined = self.density[k] * state.product
-                run = beyond(joined, pressure[k] if self.steep else None)
+                last = turn == len(self.truth)  # beyond which lies nothing that would ask for the product
+                run = state.product if last else beyond(joined, pressure[k] if self.steep else None)
                 if possible(~single):
                     wide = single[:, None, None]
                     run, joined = xp.where(wide, run, state.product), xp.where(wide, joined, state.edge)
