@@ -48,7 +48,7 @@ def calibrated(row: Row) -> Row:
 
 def estimated() -> Iterator[Row]:
     """Yield where to compare the posterior that is told σ with one that is not."""
-    for voters, instances in ((10, (4000, 3000, 1500, 600)), (30, (1500, 1000, 500, 200)), (100, (400, 300, 150, 60))):
+    for voters, instances in ((10, (4000, 3000, 400, 150)), (30, (600, 400, 100, 50))):
         for table, number in zip(TABLES, instances, strict=True):
             yield {"scenario": table, "voters": voters, "instances": number}
 
@@ -56,7 +56,7 @@ def estimated() -> Iterator[Row]:
 def mean() -> Iterator[Row]:
     """Yield where to compare the mean with the mode."""
     for voters in (3, 10):
-        for table, number in zip(TABLES, (5000, 5000, 2000, 1000), strict=True):
+        for table, number in zip(TABLES, (3000, 3000, 500, 300), strict=True):
             yield {"scenario": table, "voters": voters, "instances": number}
 
 
