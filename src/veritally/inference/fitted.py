@@ -23,7 +23,7 @@ _USABLE = 0.05  # of the draws that count, and
 _ENOUGH = 50  # draws that count, below which they say less than the normal does
 _TAILS = 7.0  # degrees of freedom of the draws by which the shape is checked
 _REFITTED = 5_000  # votes on which leaving one out is done in full, for each voter and value of the scale
-_CHECKED = 10_000  # votes whose likelihood is asked to check the shape of the posterior
+_CHECKED = 20_000  # votes whose likelihood is asked to check the shape of the posterior
 
 
 class Fit(NamedTuple):
