@@ -16,7 +16,7 @@ from veritally.noise.scenario import Draws, Scenario, scenario
 from veritally.noise.simulation import Backend, ballots_from, draw_in_jax, draws
 
 _BINS = 20
-_AT_ONCE = 1000  # decisions
+_AT_ONCE = {"numpy": 100, "jax": 1000}  # decisions, all of which wait for the slowest
 
 
 @dataclass(frozen=True)
@@ -91,15 +91,16 @@ def calibrate(
 
 def _drawn(chosen: Scenario, seed: int, instances: int, backend: Backend) -> Iterator[Draws]:
     """Yield some decisions at a time."""
+    size = _AT_ONCE[backend]
     if backend == "jax":
-        draw = _compiled(partial(draw_in_jax, chosen, size=min(_AT_ONCE, instances)))
-        for start in range(0, instances, _AT_ONCE):
+        draw = _compiled(partial(draw_in_jax, chosen, size=min(size, instances)))
+        for start in range(0, instances, size):
             drawn = draw(seed, start)
             yield type(drawn)(*(x[: instances - start] for x in drawn))
         return
     for drawn in draws(chosen, seed, 0, instances):
-        for start in range(0, len(drawn.truth), _AT_ONCE):
-            yield type(drawn)(*(x[start : start + _AT_ONCE] for x in drawn))
+        for start in range(0, len(drawn.truth), size):
+            yield type(drawn)(*(x[start : start + size] for x in drawn))
 
 
 def _compiled(function: Any) -> Any:
