@@ -43,7 +43,7 @@ def calibrated(row: Row) -> Row:
 
 def estimated() -> Iterator[Row]:
     """Yield where to compare the posterior that is told σ with one that is not."""
-    for voters, instances in ((10, (4000, 3000, 400, 150)), (30, (600, 400, 100, 50))):
+    for voters, instances in ((10, (4000, 3000, 1500, 150)), (30, (600, 400, 100, 50))):
         for table, number in zip(TABLES, instances, strict=True):
             yield {"scenario": table, "voters": voters, "instances": number}
 

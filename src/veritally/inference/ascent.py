@@ -56,7 +56,7 @@ class Prior(NamedTuple):
         """Return the log-density up to a constant that does not depend on τ."""
         xp = namespace(truth)
         number = xp.sum(xp.astype(mask, truth.dtype), axis=-1) - int(self.free)
-        square = xp.sum(truth * _times(self.matrix(mask), truth), axis=-1)
+        square = xp.sum(truth * applied(self.matrix(mask), truth), axis=-1)
         return number * xp.log(self.precision) / 2 - square / 2
 
 
@@ -165,10 +165,10 @@ def _climb(
 
     def body(state: _State) -> _State:
         told = _still_climbing(ballots, state.trial, means, state.arrived, order)
-        value = told.log_likelihood - xp.sum(state.trial * _times(matrix, state.trial), axis=-1) / 2
+        value = told.log_likelihood - xp.sum(state.trial * applied(matrix, state.trial), axis=-1) / 2
         margin = xp.finfo(value.dtype).eps * 64 * (1 + xp.abs(value))
         better = (value >= state.value - margin) & ~state.arrived
-        slope = xp.where(mask, told.gradient - _times(matrix, state.trial), 0)
+        slope = xp.where(mask, told.gradient - applied(matrix, state.trial), 0)
         if order > 1:
             precision = matrix - told.curvature
         else:
@@ -210,7 +210,7 @@ def _secant(precision: Array, step: Array, change: Array) -> Array:
     """Update a matrix so that it takes the step to the change that was seen; it stays positive."""
     xp = namespace(precision)
     seen = xp.sum(step * change, axis=-1)[..., None, None]
-    expected = _times(precision, step)
+    expected = applied(precision, step)
     square = xp.sum(step * expected, axis=-1)[..., None, None]
     sound = (square > 0) & (seen > _SOUND * square)
     new = change[..., None] * change[..., None, :] / xp.where(sound, seen, 1)
@@ -258,7 +258,8 @@ def _log_determinant(matrix: Array) -> Array:
     return xp.sum(xp.log(xp.maximum(values, tiny)), axis=-1)
 
 
-def _times(matrix: Array, vector: Array) -> Array:
+def applied(matrix: Array, vector: Array) -> Array:
+    """Multiply vectors by matrices, ``(..., alternative, alternative)``."""
     return namespace(matrix).sum(matrix * vector[..., None, :], axis=-1)
 
 

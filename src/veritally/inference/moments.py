@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from veritally.arrays import Array, namespace, while_loop
 from veritally.ballots import CARDINAL, Ballots
-from veritally.inference.ascent import Peak, Prior, solve
+from veritally.inference.ascent import Peak, Prior, applied, solve
 from veritally.likelihood.density import Means
 from veritally.likelihood.votes import derivatives
 
@@ -112,9 +112,9 @@ def _propagated(ballots: Ballots, means: Means, prior: Prior, peak: Peak) -> Mom
 
     def without(sites: _Sites, shift: Array, precision: Array) -> tuple[Array, Array]:
         """Return mean and covariance without so much of each voter."""
-        pull = shift - _times(precision, sites.mean[..., None, :])
+        pull = shift - applied(precision, sites.mean[..., None, :])
         covariance = _inverse(total(sites.precision)[..., None, :, :] - precision)
-        return sites.mean[..., None, :] - _times(covariance, pull), covariance
+        return sites.mean[..., None, :] - applied(covariance, pull), covariance
 
     def body(sites: _Sites) -> _Sites:
         mean, covariance = without(
@@ -124,7 +124,7 @@ def _propagated(ballots: Ballots, means: Means, prior: Prior, peak: Peak) -> Mom
         one = derivatives(_each(ballots), mean, _each_of(means, variance), 2)
         gradient, curvature = one.gradient[..., 0, :], one.curvature[..., 0, :, :]  # type: ignore[index]
         precision = _site(curvature, variance)
-        shift = gradient + _times(precision, mean + variance * gradient)
+        shift = gradient + applied(precision, mean + variance * gradient)
         part = xp.where(sites.turn == 0, xp.asarray(1, dtype=mean.dtype), _DAMPING)
         part = xp.where(sites.arrived, 0, part)[..., None, None]
         fine = xp.all(xp.isfinite(shift), axis=-1) & xp.all(xp.isfinite(precision), axis=(-2, -1))  # else it stays
@@ -140,7 +140,7 @@ def _propagated(ballots: Ballots, means: Means, prior: Prior, peak: Peak) -> Mom
     start = -told.curvature  # type: ignore[operator]
     sites = _Sites(
         peak.truth,
-        told.gradient + _times(start, peak.truth[..., None, :]),
+        told.gradient + applied(start, peak.truth[..., None, :]),
         start,
         xp.zeros(peak.truth.shape[:-1], dtype=bool),
         xp.asarray(0),
@@ -150,7 +150,7 @@ def _propagated(ballots: Ballots, means: Means, prior: Prior, peak: Peak) -> Mom
     values = xp.linalg.eigvalsh(xp.where(xp.isfinite(precision), precision, 0))
     sound = xp.all(xp.isfinite(sites.mean), axis=-1) & xp.all(values > 0, axis=-1)
     sound = sound & xp.all((times[..., 0] == 0) | (times[..., 0] >= 1), axis=-1)  # parts of a voter cannot be left out
-    pull = sites.shift - _times(sites.precision, sites.mean[..., None, :])
+    pull = sites.shift - applied(sites.precision, sites.mean[..., None, :])
     every = sound[..., None, None]
     left = without(sites, times * sites.shift, times[..., None] * sites.precision)[0]
     step = solve(peak.precision[..., None, :, :] - start * times[..., None], told.gradient * times)
@@ -207,11 +207,11 @@ def _apart(covariance: Array, ballots: Ballots, valued: Array) -> Array:
     own = xp.linalg.diagonal(covariance)
     seen = xp.astype(ballots.counts > 0, own.dtype)
     number = xp.sum(seen, axis=-1, keepdims=True)
-    together = number * own + xp.sum(seen * own, axis=-1, keepdims=True) - 2 * _times(covariance, seen)
+    together = number * own + xp.sum(seen * own, axis=-1, keepdims=True) - 2 * applied(covariance, seen)
     half = xp.sum(seen * together, axis=-1, keepdims=True) / 2 / xp.where(number > 1, number - 1, 1)
     apart = xp.where(number > 2, (together - half) / xp.where(number > 2, number - 2, 1), together / 2)
     pairs = xp.where(number > 1, number * (number - 1), 1)
-    shift = xp.sum(seen * (_times(covariance, seen) - own), axis=-1, keepdims=True) / pairs
+    shift = xp.sum(seen * (applied(covariance, seen) - own), axis=-1, keepdims=True) / pairs
     fitting = xp.all((apart > _LEAST * own) | (seen == 0), axis=-1, keepdims=True)
     apart = xp.maximum(xp.where(fitting, apart, own - shift), _LEAST * own)
     return xp.where(valued[..., None], own, apart)
@@ -233,7 +233,3 @@ def _inverse(matrix: Array) -> Array:
     xp = namespace(matrix)
     size = xp.max(xp.abs(xp.linalg.diagonal(matrix)), axis=-1)[..., None, None]
     return xp.linalg.inv(matrix + _RIDGE * size * xp.eye(matrix.shape[-1], dtype=matrix.dtype))
-
-
-def _times(matrix: Array, vector: Array) -> Array:
-    return namespace(matrix).sum(matrix * vector[..., None, :], axis=-1)

@@ -292,11 +292,8 @@ class _Walk:
 
         def shares() -> tuple[Array]:
             scale = xp.exp(group.log + met.log - whole)
-            return (
-                _placed(
-                    (self.nodes.total(group.rates * (group.product * met.edge)) * scale)[:, None], group.places, [0], n
-                )[:, 0],
-            )
+            lost = self.nodes.total(group.rates * (group.product * met.edge)) * scale
+            return (_placed(lost[:, None], group.places, [0], n)[:, 0],)
 
         return if_any(group.members, shares, (xp.zeros_like(self.truth),))[0]
 
