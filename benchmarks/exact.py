@@ -4,41 +4,44 @@ Writes docs/exact/<name>.json, a row after each measurement; rows that are there
 """
 
 import json
+import multiprocessing
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import veritally as vt
-from veritally.experiments.calibration import calibrate
+from veritally.experiments.calibration import Calibration, calibrate
 
 RESULTS = Path(__file__).parents[1] / "docs" / "exact"
 TABLES = ("high-variance", "low-variance", "count-noise", "count-replacement")
 Row = dict[str, Any]
+_PARTS, _EACH = 100, 200  # decisions to calibrate on, in parts that processes share
 
 
 def calibration() -> Iterator[Row]:
     """Yield what to calibrate: P(best) of 10 voters on 10 alternatives."""
-    for table, instances in (("high-variance", 20_000), ("low-variance", 20_000), ("count-noise", 1000)):
-        yield {"scenario": table, "rule": "posterior", "votes": "rankings", "instances": instances}
-    yield {
-        "scenario": "low-variance",
-        "rule": "posterior",
-        "votes": "rankings",
-        "noise": "student:3",
-        "instances": 1000,
-    }
+    for table in TABLES:
+        yield {"scenario": table, "rule": "posterior", "votes": "rankings"}
+    yield {"scenario": "low-variance", "rule": "posterior", "votes": "rankings", "noise": "student:3"}
     for table in TABLES[:2]:
-        yield {"scenario": table, "rule": "posterior", "votes": "top", "instances": 1000}
-    for table in TABLES[:2]:
-        yield {"scenario": table, "rule": "posterior:sigma=estimated", "votes": "rankings", "instances": 500}
+        yield {"scenario": table, "rule": "posterior", "votes": "top"}
+    for table in TABLES:
+        yield {"scenario": table, "rule": "posterior:sigma=estimated", "votes": "rankings"}
 
 
 def calibrated(row: Row) -> Row:
     """Return the expected calibration error, what chance alone would give, and the bins."""
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+        found = sum(pool.map(partial(_part, row), range(_PARTS)), start=Calibration.nothing())
+    return {"instances": _PARTS * _EACH, "error": found.error, "chance": found.chance, "rows": list(found.rows())}
+
+
+def _part(row: Row, seed: int) -> Calibration:
     options = dict(row)
-    found = calibrate(options.pop("scenario"), options.pop("rule"), voters=10, **options)
-    return {"error": found.error, "chance": found.chance, "rows": list(found.rows())}
+    return calibrate(options.pop("scenario"), options.pop("rule"), voters=10, instances=_EACH, seed=seed, **options)
 
 
 def estimated() -> Iterator[Row]:

@@ -330,16 +330,46 @@ def midranks(x: Array, near: Array | None = None) -> Array:
 
 
 def trajectory(step: Callable[[Array], Array], start: Array, turns: int, done: Callable[[Array], Array]) -> Array:
-    """Return ``start``, ``step(start)``, … along a new last axis: ``turns`` steps in JAX, else until ``done``."""
-    if is_jax(start):
-        import jax
+    """Return ``start``, ``step(start)``, … along a new last axis, until ``done`` or after so many ``turns``.
 
-        rest = jax.lax.scan(lambda x, _: (step(x), step(x)), start, length=turns)[1]
-        return jax.numpy.concatenate([start[None], rest]).transpose(*range(1, rest.ndim), 0)
+    JAX, whose arrays have one shape, returns all ``turns``: those left over are as the last.
+    """
+    if is_jax(start):
+        return _compiled_trajectory(step, start, turns, done)
     visited = [start]
     while len(visited) <= turns and not done(visited[-1]):
         visited.append(step(visited[-1]))
     return np.stack(visited, axis=-1)
+
+
+def _compiled_trajectory(
+    step: Callable[[Array], Array], start: Array, turns: int, done: Callable[[Array], Array]
+) -> Array:
+    import jax
+    import jax.numpy as jnp
+
+    def go(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        turn, x, visited = state
+        x = step(x)
+        return turn + 1, x, jax.lax.dynamic_update_index_in_dim(visited, x, turn + 1, 0)
+
+    def further(state: tuple[Array, Array, Array]) -> Array:
+        return (state[0] < turns) & ~done(state[1])
+
+    first = jnp.asarray(0), start, jnp.broadcast_to(start, (turns + 1, *start.shape))
+    turn, x, visited = jax.lax.while_loop(further, go, first)
+    left = jnp.arange(turns + 1).reshape(-1, *[1] * start.ndim) > turn
+    return jnp.moveaxis(jnp.where(left, x, visited), 0, -1)
+
+
+def told_apart(x: Array) -> Array:
+    """Move two numbers that rounding made equal along the last axis apart, by as little as there is."""
+    xp = namespace(x)
+    order = xp.argsort(x, axis=-1)
+    ordered = xp.take_along_axis(x, order, axis=-1)
+    same = xp.concat([xp.zeros_like(x[..., :1], dtype=bool), ordered[..., 1:] == ordered[..., :-1]], axis=-1)
+    ordered = xp.where(same, xp.nextafter(ordered, xp.full_like(ordered, xp.inf)), ordered)
+    return xp.take_along_axis(ordered, xp.argsort(order, axis=-1), axis=-1)
 
 
 def product(x: Array, matrix: Array) -> Array:

@@ -35,6 +35,16 @@ class Calibration:
     happened: tuple[float, ...]
     number: tuple[float, ...]
 
+    @classmethod
+    def nothing(cls) -> "Calibration":
+        """Return that of no decisions."""
+        return cls(*[(0.0,) * _BINS] * 3)
+
+    def __add__(self, other: "Calibration") -> "Calibration":
+        """Put the decisions of both together."""
+        sums = zip((self.said, self.happened, self.number), (other.said, other.happened, other.number), strict=True)
+        return Calibration(*(tuple(np.add(*both).tolist()) for both in sums))
+
     @property
     def error(self) -> float:
         """The expected calibration error: the mean distance between both, all alternatives counted."""

@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from veritally.arrays import Array, is_jax, namespace, while_loop
-from veritally.ballots import CARDINAL, Ballots
+from veritally.ballots import Ballots
 from veritally.likelihood.density import Means
 from veritally.likelihood.votes import Tally, tally
 
 _STEPS = 100  # the most
 _APPROACH = 12  # of which without curvature, before it is asked for
-_GUESSED = 2  # of which with a rough guess of it
+_GUESSED = 3  # of which with a rough guess of it
 _HALVINGS = 30
 _NEAR = 1e-2  # standard deviations of the posterior, a step for which gradients are enough
 _LAST = 1e-4  # and one that Newton's method may end with
@@ -172,7 +172,7 @@ def _climb(
         if order > 1:
             precision = matrix - told.curvature
         else:
-            guess = matrix + _rough(told.information, ballots.kind in CARDINAL)
+            guess = matrix + told.information
             learnt = _secant(state.precision, state.trial - state.truth, state.slope - slope)
             precision = xp.where(state.turn < _GUESSED, guess, learnt)
         precision = xp.where(better[..., None, None], precision, state.precision)
@@ -194,16 +194,6 @@ def _climb(
         )
 
     return while_loop(lambda state: (state.turn < most) & ~xp.all(state.arrived), body, state)
-
-
-def _rough(information: Array, cardinal: bool) -> Array:
-    """Turn a rough information about each alternative into a matrix; rankings say nothing about a common shift."""
-    xp = namespace(information)
-    matrix = information[..., None] * xp.eye(information.shape[-1], dtype=information.dtype)
-    if cardinal:
-        return matrix
-    whole = xp.sum(information, axis=-1)[..., None, None]
-    return matrix - information[..., None] * information[..., None, :] / xp.where(whole > 0, whole, 1)
 
 
 def _secant(precision: Array, step: Array, change: Array) -> Array:

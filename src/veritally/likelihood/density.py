@@ -111,10 +111,11 @@ class Spread(NamedTuple):
         """Σ_c weight φ_c(z)/s_c^power, one component after the other."""
         xp = namespace(z)
         assert self.weights is not None
+        square = z * z
+        factors = self.weights / self.deviations ** (power + 1.0)
         total = xp.zeros_like(z)
-        for deviation, weight in zip(self.deviations, self.weights, strict=True):
-            s, w = deviation[..., None, None], weight[..., None, None]
-            total = total + w * s ** -(power + 1.0) * xp.exp(-((z / s) ** 2) / 2)
+        for precision, factor in zip(self.deviations**-2.0, factors, strict=True):
+            total = total + factor[..., None, None] * xp.exp(square * (-precision / 2)[..., None, None])
         return total
 
 

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from veritally.arrays import Array, namespace
-from veritally.ballots import Ballots
+from veritally.arrays import Array, inner, namespace
+from veritally.ballots import CARDINAL, Ballots
 from veritally.likelihood.density import Means, Spread
 from veritally.likelihood.rankings import Derivatives, ranking
 
@@ -22,8 +22,7 @@ class Tally(NamedTuple):
     curvature
         Second derivatives, ``(..., alternative, alternative)``.
     information
-        A rough idea of these where they were not asked for, ``(..., alternative)``: Σ_i κ_i/s_ij², with κ_i the mean of
-        (g_ij s_ij)², which would be 1 for values.
+        A rough idea of minus these, where they were not asked for.
     """
 
     log_likelihood: Array
@@ -97,15 +96,30 @@ def tally(ballots: Ballots, truth: Array, means: Means, order: int = 1) -> Tally
 
 
 def _information(ballots: Ballots, gradient: Array, means: Means) -> Array:
+    """Guess the information about the truths, ``(..., alternative, alternative)``, from the gradients of voters.
+
+    That is Σ_i κ_i/s_ij² for each alternative, with κ_i the mean of (g_ij s_ij)², which would be 1 for values; rankings
+    say nothing about a common shift. Favourites, which say little about most alternatives, are better described by
+    Σ_i g_ij g_ik, the more of them there are.
+    """
     xp = namespace(gradient)
-    seen = ballots.counts > 0
-    precision = xp.where(seen, means.spread(ballots.counts).precision, 0)
+    counts, times = ballots.counts, ballots.multiplicity[..., None]
+    m, n = counts.shape[-2:]
+    seen = counts > 0
+    precision = xp.where(seen, means.spread(counts).precision, 0)
     number = xp.sum(xp.astype(seen, precision.dtype), axis=-1, keepdims=True)
-    square = xp.sum(gradient**2 / xp.where(seen, precision, 1), axis=-1, keepdims=True) / xp.where(
-        number > 0, number, 1
-    )
-    share = xp.minimum(square, xp.asarray(1, dtype=square.dtype)) * ballots.multiplicity[..., None]
-    return xp.sum(share * precision, axis=-2)
+    square = xp.sum(gradient**2 / xp.where(seen, precision, 1), axis=-1, keepdims=True)
+    share = xp.minimum(square / xp.where(number > 0, number, 1), xp.asarray(1, dtype=square.dtype))
+    each = xp.sum(share * times * precision, axis=-2)
+    guess = each[..., None] * xp.eye(n, dtype=each.dtype)
+    if ballots.kind in CARDINAL:
+        return guess
+    whole = xp.sum(each, axis=-1)[..., None, None]
+    guess = guess - each[..., None] * each[..., None, :] / xp.where(whole > 0, whole, 1)
+    if ballots.kind != "top":
+        return guess
+    seen_together = inner(xp.moveaxis(gradient * times, -1, -2), xp.moveaxis(gradient, -1, -2))
+    return (n * guess + m * seen_together) / (n + m)
 
 
 def _values(votes: Array, counts: Array, truth: Array, spread: Spread, order: int) -> Derivatives:

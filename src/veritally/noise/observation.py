@@ -21,6 +21,9 @@ class Observation(ABC):
     whole_counts: ClassVar[bool] = False
     """Whether only whole numbers of observations make sense."""
 
+    continuous: ClassVar[bool] = False
+    """Whether no two means are ever equal."""
+
     def truth(self, drawn: Array) -> Array:
         """Turn what was drawn from the prior into the true means."""
         return drawn
@@ -37,6 +40,8 @@ class Observation(ABC):
 class NormalNoise(Observation):
     """Normal observations, whose mean is N(μ_j, σ_j²/c_ij)."""
 
+    continuous: ClassVar[bool] = True
+
     def means(self, random: Random, truth: Array, counts: Array, sigma: Array) -> Array:
         """Draw means."""
         return truth + sigma * random.normal(counts.shape) / namespace(counts).sqrt(counts)
@@ -49,6 +54,8 @@ class LaplaceNoise(Observation):
     One is √E · N with E exponential and N normal; so the sum of c of them is √G · N with G gamma of shape c.
     """
 
+    continuous: ClassVar[bool] = True
+
     def means(self, random: Random, truth: Array, counts: Array, sigma: Array) -> Array:
         """Draw means."""
         spread = namespace(counts).sqrt(random.gamma(counts))
@@ -60,6 +67,7 @@ class UniformNoise(Observation):
     """Uniform observations, μ_j ± √3 σ_j, summed one by one."""
 
     whole_counts: ClassVar[bool] = True
+    continuous: ClassVar[bool] = True
 
     def means(self, random: Random, truth: Array, counts: Array, sigma: Array) -> Array:
         """Draw means."""
@@ -73,6 +81,7 @@ class StudentNoise(Observation):
 
     freedom: float = 5.0
     whole_counts: ClassVar[bool] = True
+    continuous: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "freedom", real(self.freedom, "the number of degrees of freedom"))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from veritally.arrays import Array, Random, Shape, namespace
+from veritally.arrays import Array, Random, Shape, namespace, told_apart
 from veritally.ballots import KINDS, Kind, require_known
 from veritally.checks import positive, whole
 from veritally.errors import InputError
@@ -165,6 +165,8 @@ class Scenario:
         seen = counts > 0
         sigma = xp.asarray(self.sigma, dtype=truth.dtype)
         values = self.noise.means(stream(2), truth[..., None, :], xp.where(seen, counts, 1), sigma)
+        if self.noise.continuous and values.dtype.itemsize < 8:  # else there would be a tie in a million ballots
+            values = told_apart(values)
         reported = counts
         if self.count_error is not None:
             reported = self.count_error(stream(3), xp.asarray(counts, copy=True), self.experience)
