@@ -9,6 +9,7 @@ import numpy as np
 from veritally.ballots import require_known
 from veritally.checks import positive, whole
 from veritally.errors import InputError
+from veritally.noise.observation import LaplaceNoise, NormalNoise, StudentNoise
 from veritally.noise.scenario import PARTS, part
 from veritally.profile import Profile
 
@@ -23,6 +24,8 @@ def checked_parameters(parameters: Mapping[str, Any], profile: Profile) -> dict[
             checked[name] = positive(checked[name], name)
     if "count_error" in checked:
         checked["count_error"] = checked_count_error(checked["count_error"])
+    if checked.get("noise") is not None:
+        checked["noise"] = checked_noise(checked["noise"])
     if "estimate" in checked:
         require_known(checked["estimate"], ("mean", "mode"), "estimate")
     if "points" in checked:
@@ -40,6 +43,17 @@ def checked_count_error(given: Any) -> Any:
     made = part("count_error", given)
     if made is not None and type(made) not in PARTS["count_error"].values():
         raise InputError("the likelihood knows percentage and replacement errors of counts; give one of these")
+    return made
+
+
+def checked_noise(given: Any) -> Any:
+    """Return the noise of observations, if the likelihood knows it."""
+    made = part("noise", given)
+    if not isinstance(made, NormalNoise | LaplaceNoise | StudentNoise):
+        raise InputError(
+            f"the likelihood knows normal, laplace and student noise, not {given!r}; means of several observations are "
+            "near normal whatever these are, so leave it out"
+        )
     return made
 
 

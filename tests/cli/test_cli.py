@@ -37,10 +37,10 @@ def test_decide_prints_a_table_a_person_understands():
     assert lines[1].split() == ["estimate", "95%", "interval", "P(best)"]
     assert lines[2].startswith("1  Coral genomics ")
     assert "█" in lines[2]
-    assert "Winner: Coral genomics, ahead of Sea-level records by 0.06219." in result.output
+    assert "Winner: Coral genomics, ahead of Sea-level records by 0.06206." in result.output
     assert "Coral genomics is best with 3" in result.output
     assert "cannot be told apart at 95%." in result.output
-    assert "Estimated: σ/τ = 2 (0.88 to 4.5)" in result.output
+    assert "Estimated: σ/τ = 2 (0.85 to 4.5)" in result.output
     assert "Decided by: Reviewer 4" in result.output
     assert "\x1b" not in result.output
 

@@ -39,6 +39,11 @@ Examples:
     "posterior.",
 )
 @click.option(
+    "--noise",
+    metavar="SPEC",
+    help="The distribution of one observation: normal, laplace or student:FREEDOM; for posterior.",
+)
+@click.option(
     "--ballots", type=click.Choice(["value", "rank", "top"]), help="Which column is the vote; top: favourites only."
 )
 @click.option("--choose", type=click.IntRange(min=1), default=1, metavar="K", help="How many alternatives to choose.")
@@ -68,6 +73,7 @@ def decide(
     tau: float | None,
     cap: float | None,
     count_error: str | None,
+    noise: str | None,
     ballots: Any,
     choose: int,
     lower_is_better: bool,
@@ -89,7 +95,7 @@ def decide(
         parameters["sigma"] = sigma_in(*sigma)
     if points is not None:
         parameters["points"] = points.split(",")
-    given = {"samples": samples, "tau": tau, "cap": cap, "count_error": count_error}
+    given = {"samples": samples, "tau": tau, "cap": cap, "count_error": count_error, "noise": noise}
     parameters |= {name: value for name, value in given.items() if value is not None}
     if plot is not None:
         from veritally.plots import require_picture

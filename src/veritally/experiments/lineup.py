@@ -54,12 +54,15 @@ class Told:
         The standard deviation of the truths.
     count_error, count_range
         How counts are wrong, and where true ones lie.
+    noise
+        The distribution of one observation.
     """
 
     sigma: float | tuple[float, ...] | None = None
     tau: float | None = None
     count_error: Any = None
     count_range: tuple[float, float] | None = None
+    noise: Any = None
 
     @classmethod
     def of(cls, scenario: Scenario) -> "Told":
@@ -70,12 +73,13 @@ class Told:
             None if isinstance(scenario.noise, BernoulliArms) else scenario.sigma,
             scenario.prior.sd if isinstance(scenario.prior, NormalTruth) and scenario.prior.sd > 0 else None,
             error,
-            (max(1.0, float(min(possible))), float(max(possible))) if error else None,
+            (max(1.0, float(min(possible))), float(max(possible))),
+            scenario.noise,
         )
 
 
 _KINDS_TOLD = ("values", "rankings", "top")
-_KEPT_FROM = (("sigma", "estimated"), ("counts", "believed"), ("estimate", "mean"))
+_CHANGED = (("sigma", "estimated"), ("counts", "believed"), ("noise", "told"), ("estimate", "mean"))
 
 
 @dataclass(frozen=True)
@@ -91,8 +95,9 @@ class Entry:
         """Read ``NAME`` or ``NAME:PARAMETER=VALUE``.
 
         ``samples=NUMBER`` is for Monte Carlo; ``votes=rankings`` (or ``values``, ``top``) gives a rule that takes any
-        votes only these; ``sigma=estimated`` and ``counts=believed`` keep from it what it would be told. ``posterior``
-        goes by the mode, which is quicker and has the same regret, unless ``estimate=mean``.
+        votes only these; ``sigma=estimated`` and ``counts=believed`` keep from it what it would be told,
+        ``noise=told`` tells it that noise is not normal. ``posterior`` goes by the mode, which is quicker and has the
+        same regret, unless ``estimate=mean``.
 
         >>> Entry.of("case5-monte-carlo:samples=1000").label
         'top-monte-carlo:samples=1000'
@@ -103,16 +108,14 @@ class Entry:
         for item in rest:
             key, _, value = item.partition("=")
             chosen = info.votes is None and key == "votes" and value in _KINDS_TOLD
-            kept = (
-                (key == "counts" or key in info.parameters) and "tau" in info.parameters and (key, value) in _KEPT_FROM
-            )
+            kept = (key == "counts" or key in info.parameters) and "tau" in info.parameters and (key, value) in _CHANGED
             if chosen or kept:
                 parameters[key] = value
             elif key == "samples" and key in info.parameters and value.isdecimal():
                 parameters[key] = whole(int(value), "samples", least=1, most=_MOST_SAMPLES)
             else:
                 info.require([key] if key not in ("votes", "counts") else [])
-                known = "samples=NUMBER, votes=rankings, sigma=estimated, counts=believed and estimate=mean"
+                known = "samples=NUMBER, votes=rankings, sigma=estimated, counts=believed, noise=told and estimate=mean"
                 raise InputError(f"{text!r}: of a rule's parameters only {known} can be given here, where they apply")
         label = ":".join([info.name, *(f"{key}={value}" for key, value in parameters.items())])
         return cls(label, info, tuple(parameters.items()))
@@ -128,6 +131,8 @@ class Entry:
         if "tau" in self.info.parameters:
             unknown = parameters.pop("sigma", None) is not None
             believed = parameters.pop("counts", None) is not None
+            if parameters.pop("noise", None) is not None:
+                parameters["noise"] = told.noise
             if "estimate" in self.info.parameters:
                 parameters.setdefault("estimate", "mode")
             if told.sigma is not None and not unknown:

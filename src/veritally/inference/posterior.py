@@ -12,8 +12,8 @@ from veritally.inference.ascent import Peak, Prior, mode, peak
 from veritally.inference.fitted import Fit, Fitted, stacked
 from veritally.inference.moments import Estimate, moments
 from veritally.inference.scale import dispersion, middle, search, spread_of_means, typical
-from veritally.likelihood.counts import true_counts
 from veritally.likelihood.density import Means
+from veritally.likelihood.mixtures import mixture
 from veritally.rules.rule import Scores, Sigma
 
 _MANY = 3000  # votes beyond which a part of the voters tells the scale well enough
@@ -44,6 +44,8 @@ class Posterior:
         How reported counts may be wrong; None for not at all.
     count_range
         From where to where true counts may lie; None for the range of those reported.
+    noise
+        The distribution of one observation, if it is not normal: ``laplace`` or ``student:FREEDOM``.
     votes
         The kind of votes to use; None for the finest given.
     estimate
@@ -63,6 +65,7 @@ class Posterior:
     cap: float | None = None
     count_error: Any = None
     count_range: tuple[float, float] | None = None
+    noise: Any = None
     votes: Kind | None = None
     estimate: Estimate = "mean"
 
@@ -140,7 +143,7 @@ class Posterior:
         return Fit(weight, sigma, tau, known, found.log_evidence, freedom, means)
 
     def _counts(self, ballots: Ballots) -> Any:
-        return true_counts(self.count_error, ballots.counts, *(self.count_range or ()))
+        return mixture(self.count_error, self.noise, ballots.counts, *(self.count_range or ()))
 
     def _sigma(self, ballots: Ballots) -> tuple[Array | None, Array]:
         """Return σ as given or as values tell it, ``(..., alternative)``, None if unknown, and its freedom."""

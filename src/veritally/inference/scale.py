@@ -12,7 +12,7 @@ from veritally.arrays import Array, for_loop, namespace
 from veritally.ballots import Ballots
 from veritally.inference.ascent import Peak
 
-_WEAK = 1.5  # standard deviation of the prior of the logarithm: a factor of 20 either way
+_WEAK = 2.0  # standard deviation of the prior of the logarithm: a factor of 50 either way
 _ROUNDS = 3
 _FIRST = 1.2  # spacing of the first round
 _ROUGH, _FINE = 1e-2, 1e-9  # how far from the peak to stop, in standard deviations, on the way and at the end
@@ -39,6 +39,16 @@ class Scales(NamedTuple):
     peak: Peak
 
 
+class _Range(NamedTuple):
+    """Where the scale lies: its middle, between which values to look closer, and how far it reaches to both sides."""
+
+    middle: Array
+    spacing: Array
+    below: Array
+    above: Array
+    start: Array
+
+
 def search(at: Callable[[Array, Array, float], Peak], centre: Array, start: Array) -> Scales:
     """Find the values of a scale that matter.
 
@@ -54,19 +64,18 @@ def search(at: Callable[[Array, Array, float], Peak], centre: Array, start: Arra
     xp = namespace(centre)
     places = xp.arange(_POINTS, dtype=centre.dtype) - (_POINTS - 1) / 2
     places = places.reshape(-1, *([1] * centre.ndim))
-
     start = xp.broadcast_to(start, (_POINTS, *start.shape))
 
-    def values(middle: Array, spacing: Array) -> Array:
-        return middle + places * spacing
+    def values(middle: Array, below: Array, above: Array) -> Array:
+        return middle + places * xp.where(places < 0, below, above)
 
     def weighed(log: Array, start: Array, tolerance: float) -> tuple[Array, Peak]:
         peak = at(log, start, tolerance)
         return peak.log_evidence - ((log - centre) / _WEAK) ** 2 / 2, peak
 
-    def closer(turn: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        middle, spacing, start = state
-        log = values(middle, spacing)
+    def closer(turn: Array, state: _Range) -> _Range:
+        middle, spacing, _, _, start = state
+        log = values(middle, spacing, spacing)
         height, peak = weighed(log, start, _ROUGH)
         best = xp.argmax(height[1:-1], axis=0)[None] + 1
         left, top, right = (xp.take_along_axis(height, best + k, axis=0)[0] for k in (-1, 0, 1))
@@ -74,14 +83,24 @@ def search(at: Callable[[Array, Array, float], Peak], centre: Array, start: Arra
         move = xp.clip((right - left) / (2 * bend), -2.5, 2.5)
         middle = xp.take_along_axis(log, best, axis=0)[0] + move * spacing
         deviation = xp.clip(spacing / xp.sqrt(bend), _NARROW, _WEAK)
+        # By the height at each value, that may lie farther out: where votes hardly tell the noise, it may be large.
+        away = log - middle
+        drop = xp.maximum(top + bend * move**2 / 2 - height, xp.asarray(1e-3, dtype=top.dtype))
+        reach = xp.where(xp.abs(away) > spacing / 2, xp.abs(away) / xp.sqrt(2 * drop), 0)
+        below, above = (
+            xp.clip(xp.maximum(deviation, xp.max(xp.where(side, reach, 0), axis=0)), _NARROW, _WEAK)
+            for side in (away < 0, away > 0)
+        )
         nearest = xp.broadcast_to(best[..., None], (1, *peak.truth.shape[1:]))
         start = xp.broadcast_to(xp.take_along_axis(peak.truth, nearest, axis=0), peak.truth.shape)
-        return middle, _SPACING * deviation, start
+        return _Range(middle, _SPACING * deviation, _SPACING * below, _SPACING * above, start)
 
-    state = for_loop(_ROUNDS, closer, (centre, xp.full_like(centre, _FIRST), start))
-    log = values(*state[:2])
-    height, peak = weighed(log, state[2], _FINE)
-    weight = xp.exp(height - xp.max(height, axis=0))
+    wide = xp.full_like(centre, _FIRST)
+    found = for_loop(_ROUNDS, closer, _Range(centre, wide, wide, wide, start))
+    log = values(found.middle, found.below, found.above)
+    height, peak = weighed(log, found.start, _FINE)
+    width = xp.where(places < 0, found.below, xp.where(places > 0, found.above, (found.below + found.above) / 2))
+    weight = width * xp.exp(height - xp.max(height, axis=0))
     return Scales(log, weight / xp.sum(weight, axis=0), peak)
 
 

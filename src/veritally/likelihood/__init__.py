@@ -10,8 +10,8 @@ from typing import Any
 from veritally.arrays import Array, namespace
 from veritally.ballots import numbers
 from veritally.errors import InputError
-from veritally.likelihood.counts import true_counts
 from veritally.likelihood.density import Means
+from veritally.likelihood.mixtures import mixture
 from veritally.likelihood.rankings import Derivatives
 from veritally.likelihood.votes import derivatives as _derivatives
 from veritally.parameters import by_name, checked_parameters
@@ -21,7 +21,13 @@ __all__ = ["Derivatives", "derivatives", "log_likelihood", "log_prob"]
 
 
 def log_prob(
-    profile: Profile, *, truth: Any, sigma: Any = 1.0, cap: float | None = None, count_error: Any = None
+    profile: Profile,
+    *,
+    truth: Any,
+    sigma: Any = 1.0,
+    cap: float | None = None,
+    count_error: Any = None,
+    noise: Any = None,
 ) -> Array:
     """Return each voter's exact log-probability of their vote, ``(..., voter)``.
 
@@ -41,6 +47,8 @@ def log_prob(
     count_error
         How counts may be wrong: ``"percentage:SIZE"`` or ``"replacement:PROBABILITY"``; the true counts are then summed
         over, equally likely in the range of the counts.
+    noise
+        The distribution of one observation, if it is not normal: ``"laplace"`` or ``"student:FREEDOM"``.
 
     Examples
     --------
@@ -52,18 +60,25 @@ def log_prob(
     >>> log_prob(Profile(ranks=[[1, 2, 3]]), truth=[0, 0, 0]).round(4)  # log 1/6
     array([-1.7918])
     """
-    return derivatives(profile, truth=truth, sigma=sigma, cap=cap, count_error=count_error, order=0).log_prob
+    told = {"sigma": sigma, "cap": cap, "count_error": count_error, "noise": noise}
+    return derivatives(profile, truth=truth, **told, order=0).log_prob
 
 
 def log_likelihood(
-    profile: Profile, *, truth: Any, sigma: Any = 1.0, cap: float | None = None, count_error: Any = None
+    profile: Profile,
+    *,
+    truth: Any,
+    sigma: Any = 1.0,
+    cap: float | None = None,
+    count_error: Any = None,
+    noise: Any = None,
 ) -> Array:
     """Return the log-probability of all votes, ``(...)``: those of the voters, by their multiplicity, added up.
 
     >>> float(log_likelihood(Profile(top=["A", "B"]), truth={"A": 0, "B": 0}).round(4))
     -1.3863
     """
-    each = log_prob(profile, truth=truth, sigma=sigma, cap=cap, count_error=count_error)
+    each = log_prob(profile, truth=truth, sigma=sigma, cap=cap, count_error=count_error, noise=noise)
     return namespace(each).sum(each * profile.multiplicity, axis=-1)
 
 
@@ -74,6 +89,7 @@ def derivatives(
     sigma: Any = 1.0,
     cap: float | None = None,
     count_error: Any = None,
+    noise: Any = None,
     order: int = 2,
 ) -> Derivatives:
     """Return each voter's log-probability with its gradient and second derivatives by the truth.
@@ -102,6 +118,7 @@ def derivatives(
     values = xp.broadcast_to(values, shape)
     if not bool(xp.all(xp.isfinite(xp.where(ballots.mask, values, 0)))):
         raise InputError("the truth must be a finite number for each alternative that was seen")
-    told = checked_parameters({"sigma": sigma, "cap": cap, "count_error": count_error}, profile)
-    means = Means(told["sigma"], told["cap"], true_counts(told["count_error"], ballots.counts))
+    told = checked_parameters({"sigma": sigma, "cap": cap, "count_error": count_error, "noise": noise}, profile)
+    counts = ballots.counts if told["cap"] is None else xp.minimum(ballots.counts, xp.asarray(told["cap"]))
+    means = Means(told["sigma"], told["cap"], mixture(told["count_error"], told["noise"], counts))
     return _derivatives(ballots, xp.where(ballots.mask, values, 0), means, order)

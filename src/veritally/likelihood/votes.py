@@ -104,22 +104,24 @@ def _information(ballots: Ballots, gradient: Array, means: Means) -> Array:
     """
     xp = namespace(gradient)
     counts, times = ballots.counts, ballots.multiplicity[..., None]
-    m, n = counts.shape[-2:]
     seen = counts > 0
     precision = xp.where(seen, means.spread(counts).precision, 0)
     number = xp.sum(xp.astype(seen, precision.dtype), axis=-1, keepdims=True)
     square = xp.sum(gradient**2 / xp.where(seen, precision, 1), axis=-1, keepdims=True)
     share = xp.minimum(square / xp.where(number > 0, number, 1), xp.asarray(1, dtype=square.dtype))
     each = xp.sum(share * times * precision, axis=-2)
-    guess = each[..., None] * xp.eye(n, dtype=each.dtype)
+    guess = each[..., None] * xp.eye(each.shape[-1], dtype=each.dtype)
     if ballots.kind in CARDINAL:
         return guess
     whole = xp.sum(each, axis=-1)[..., None, None]
     guess = guess - each[..., None] * each[..., None, :] / xp.where(whole > 0, whole, 1)
     if ballots.kind != "top":
         return guess
-    seen_together = inner(xp.moveaxis(gradient * times, -1, -2), xp.moveaxis(gradient, -1, -2))
-    return (n * guess + m * seen_together) / (n + m)
+    together = inner(xp.moveaxis(gradient * times, -1, -2), xp.moveaxis(gradient, -1, -2))
+    voters = xp.sum(xp.where(number > 0, times, 0), axis=(-2, -1))
+    alternatives = xp.sum(xp.astype(ballots.mask, times.dtype), axis=-1)
+    part = (voters / xp.where(voters > 0, voters + alternatives, 1))[..., None, None]
+    return guess + part * (together - guess)
 
 
 def _values(votes: Array, counts: Array, truth: Array, spread: Spread, order: int) -> Derivatives:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from veritally.arrays import Array, Random, for_loop, namespace, ndtr
 from veritally.checks import real
 from veritally.errors import InputError
@@ -27,6 +29,10 @@ class Observation(ABC):
     def truth(self, drawn: Array) -> Array:
         """Turn what was drawn from the prior into the true means."""
         return drawn
+
+    def variance_density(self, variance: Array) -> Array:
+        """Density of the variance, over σ², of an observation that is normal given it; for NumPy."""
+        raise InputError("these observations are not normal with a variance of their own each")
 
     @abstractmethod
     def means(self, random: Random, truth: Array, counts: Array, sigma: Array) -> Array:
@@ -61,6 +67,10 @@ class LaplaceNoise(Observation):
         spread = namespace(counts).sqrt(random.gamma(counts))
         return truth + sigma * spread * random.normal(counts.shape) / counts
 
+    def variance_density(self, variance: Array) -> Array:
+        """Exponential."""
+        return np.exp(-variance)
+
 
 @dataclass(frozen=True)
 class UniformNoise(Observation):
@@ -92,6 +102,12 @@ class StudentNoise(Observation):
         """Draw means."""
         total = _sums(random, counts, lambda turn: turn.student(self.freedom, counts.shape))
         return truth + math.sqrt(1 - 2 / self.freedom) * sigma * total / counts
+
+    def variance_density(self, variance: Array) -> Array:
+        """Inverse gamma."""
+        shape, scale = self.freedom / 2, self.freedom / 2 - 1
+        logs = shape * math.log(scale) - math.lgamma(shape) - (shape + 1) * np.log(variance) - scale / variance
+        return np.exp(logs)
 
 
 @dataclass(frozen=True)
