@@ -4,10 +4,12 @@ from typing import NamedTuple
 
 from veritally.arrays import Array, by_cost, if_any, is_jax, keep_memory, namespace
 from veritally.ballots import Ballots
-from veritally.likelihood.chain import Tiers, chain, panels_for
+from veritally.likelihood.chain import chain
 from veritally.likelihood.density import Spread
+from veritally.likelihood.panels import panels_for
 from veritally.likelihood.quadrature import fineness
 from veritally.likelihood.tied import tied_chain
+from veritally.likelihood.walk import Tiers
 
 _AT_ONCE = 1 << 13  # ballots
 _HARD = 64  # times as many cells as others that ballots are counted for if they are extreme

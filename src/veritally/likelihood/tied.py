@@ -17,8 +17,10 @@ from typing import NamedTuple
 import numpy as np
 
 from veritally.arrays import Array, namespace, through_numpy
-from veritally.likelihood.chain import Chain, improbable, logarithmic, panels_for
+from veritally.likelihood.chain import Chain, improbable
+from veritally.likelihood.curvature import logarithmic
 from veritally.likelihood.density import Spread
+from veritally.likelihood.panels import panels_for
 from veritally.likelihood.quadrature import Grid, fineness, grid
 
 _SMALLEST = float(np.finfo(float).smallest_normal)
