@@ -216,11 +216,12 @@ def peers(profiles=60):
         name: best - np.take_along_axis(trials.truth, np.argmax(scores, axis=-1)[:, None], axis=-1)[:, 0]
         for name, scores in found.items()
     }
-    words = []
-    for name, own in regret.items():
-        more = own - regret["posterior"]
-        words.append(f"{name} {own.mean():.3f} (+{more.mean():.3f} ± {more.std() / profiles**0.5:.3f})")
-    return ours / profiles, theirs / profiles, "regret: " + ", ".join(words)
+    more = {name: own - regret["posterior"] for name, own in regret.items()}
+    rows = [
+        {"rule": name, "regret": own.mean(), "more": more[name].mean(), "se": more[name].std() / profiles**0.5}
+        for name, own in regret.items()
+    ]
+    return ours / profiles, theirs / profiles, rows
 
 
 def growth():
@@ -255,7 +256,8 @@ def main():
     climbing = quickest(lambda: posterior.scores(ballots), 1)
     rows.append(row("`posterior`, σ given, 50,000 × 10, one core", "`score` on the same", climbing, ours, "40"))
     what = "`posterior`, σ given, 10 × 10, a profile, one core"
-    ours, theirs, note = peers()
+    ours, theirs, regrets = peers()
+    note = "regret: " + ", ".join(f"{x['rule']} {x['regret']:.3f} (+{x['more']:.3f} ± {x['se']:.3f})" for x in regrets)
     rows.append(row(what, "TrueSkillThroughTime", ours, theirs, "1/5", note))
     many, few = growth()
     memory = f"{many / 1e6:.0f} MB | {few / 1e6:.0f} MB | **{many / few:.2f}**"

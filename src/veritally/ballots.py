@@ -352,14 +352,15 @@ def require_known(name: Hashable, known: Iterable[Hashable], what: str) -> None:
 
 
 def start_at_zero(ranks: Array, counts: Array) -> bool:
-    """Whether the ranks of all voters look like 0, 1, …, n − 1, as sorting functions number them."""
-    n = ranks.shape[-1]
-    if ranks.shape[-2] < 2 or n < 3:
-        return False
+    """Whether the ranks of all voters look like 0, 1, …, as sorting functions number what each of them saw."""
     xp = namespace(ranks)
-    first = xp.count_nonzero(ranks == 0, axis=-1) == 1
-    last = xp.max(ranks, axis=-1) == n - 1
-    return bool(xp.all(first & last & xp.all(counts > 0, axis=-1)))
+    given = ~xp.isnan(ranks) & (counts > 0)
+    number = xp.count_nonzero(given, axis=-1)
+    first = xp.count_nonzero(given & (ranks == 0), axis=-1) == 1
+    last = xp.max(xp.where(given, ranks, 0), axis=-1) == number - 1
+    voters = number > 0
+    several = xp.count_nonzero(voters, axis=-1) > 1
+    return bool(xp.all(several)) and bool(xp.max(number) > 2) and bool(xp.all((first & last) | ~voters))
 
 
 def _place(index: tuple[int, ...]) -> str:

@@ -68,6 +68,7 @@ def decide(
     if tie_break not in ("error", "first", "random"):
         raise InputError(f"there is no tie-break {tie_break!r}; choose error, first or random")
     info.require(parameters)
+    told = dict(parameters)
     if info.stochastic:
         parameters["seed"] = seed
     made = info.make(**checked_parameters(parameters, profile))
@@ -85,6 +86,7 @@ def decide(
         tie_break=tie_break,
         seed=(seed,),
         details=method.details(profile.ballots),
+        told=told,
     )
     for message in outcome.remarks:
         warnings.warn(message, InputWarning, stacklevel=2)

@@ -67,6 +67,8 @@ class Outcome:
         alternatives) or ``"random"`` (by ``seed``).
     details
         Further results of the rule, by name; for ``majority`` the maximum-likelihood difference ``delta``.
+    told
+        The parameters that the rule was given, by name.
     """
 
     rule: str
@@ -78,6 +80,7 @@ class Outcome:
     tie_break: TieBreak = "error"
     seed: tuple[int, ...] = (0,)
     details: Mapping[str, Array] = field(default_factory=dict)
+    told: Mapping[str, Any] = field(default_factory=dict)
 
     def unstack(self) -> list["Outcome"]:
         """Return the outcomes of the decisions along the first batch axis."""

@@ -13,6 +13,8 @@ from veritally.noise.observation import LaplaceNoise, NormalNoise, StudentNoise
 from veritally.noise.scenario import PARTS, part
 from veritally.profile import Profile
 
+_LEAST_FREEDOM, _MOST_FREEDOM = 2.01, 100_000  # between which a mixture of normals resolves Student's t
+
 
 def checked_parameters(parameters: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
     """Validate the parameters of a rule for these votes."""
@@ -48,11 +50,19 @@ def checked_count_error(given: Any) -> Any:
 
 def checked_noise(given: Any) -> Any:
     """Return the noise of observations, if the likelihood knows it."""
+    known = ("normal", "laplace", "student")
+    if isinstance(given, str) and given.partition(":")[0] not in PARTS["noise"]:
+        require_known(given.partition(":")[0], known, "noise")
     made = part("noise", given)
     if not isinstance(made, NormalNoise | LaplaceNoise | StudentNoise):
         raise InputError(
             f"the likelihood knows normal, laplace and student noise, not {given!r}; means of several observations are "
             "near normal whatever these are, so leave it out"
+        )
+    if isinstance(made, StudentNoise) and not _LEAST_FREEDOM <= made.freedom <= _MOST_FREEDOM:
+        raise InputError(
+            f"the likelihood knows student noise with {_LEAST_FREEDOM} to {_MOST_FREEDOM:,} degrees of freedom, not "
+            f"{made.freedom:g}; with more it is normal"
         )
     return made
 

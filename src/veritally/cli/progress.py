@@ -14,7 +14,7 @@ _STEP = 0.1  # of the work, after which a log gets a line
 @contextmanager
 def working(file: str) -> Iterator[None]:
     """Say on standard error that a file is being worked on, once that takes longer than a moment."""
-    hint = "unknown σ and τ and ties in the middle of rankings take longest; --sigma and --tau help"
+    hint = "what takes longest: σ and τ to be estimated, counts or noise that need a mixture, long ties, many decisions"
     timer = threading.Timer(_FELT, lambda: print(f"Working on {Path(file).name} … ({hint})", file=sys.stderr))
     timer.daemon = True
     timer.start()

@@ -45,7 +45,7 @@ def print_outcome(outcome: Outcome, explain: bool) -> None:
         table.add_column(title, justify="right" if title in ("P(best)", "lead", "voters") else "left")
     for name, one in outcome.singles():
         table.add_row(*map(Text, (str(name), *_summary(one))))
-    console.print(Text(f"By {outcome.rule}"))
+    console.print(Text(f"By {_method(outcome)}"))
     console.print(table)
 
 
@@ -134,9 +134,15 @@ def _summary(outcome: Outcome) -> tuple[str, ...]:
     return _chosen(outcome), *sure, str(explanation.runner_up), f"{explanation.lead:.3g}", str(outcome.voters)
 
 
+def _method(outcome: Outcome) -> str:
+    """Name the rule and what it was told."""
+    told = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in outcome.told.items())
+    return f"{outcome.rule} ({told})" if told else outcome.rule
+
+
 def _print_single(console: Console, outcome: Outcome, explain: bool) -> None:
     voters = f"{outcome.voters} voter{'s' if outcome.voters > 1 else ''}"
-    console.print(Text(f"By {outcome.rule}: {voters}, {len(outcome.alternatives)} alternatives"))
+    console.print(Text(f"By {_method(outcome)}: {voters}, {len(outcome.alternatives)} alternatives"))
     console.print(_scores(outcome) if outcome.belief is None else _beliefs(outcome, outcome.belief))
     explanation = outcome.explain()
     lines = _verdict(outcome, explanation)
@@ -193,7 +199,8 @@ def _sureness(outcome: Outcome, belief: Belief) -> list[str]:
         lines.append(f"Estimated: σ/τ = {ratio:.2g} ({low:.2g} to {high:.2g}), one observation's noise to the spread.")
     if not np.isnan(belief.count_error):
         lines.append(f"Allowed for: errors of counts of size {float(belief.count_error):.2g}.")
-    lines += [f"Mind that {claim}; --cap limits what that does." for claim in claims(outcome.profile)]
+    if "cap" not in outcome.told:
+        lines += [f"Mind that {claim}; --cap limits what that does." for claim in claims(outcome.profile)]
     if belief.efficiency < _ROUGH:
         lines.append(f"The probabilities are rough: {float(belief.efficiency):.0%} of the importance samples count.")
     return lines

@@ -11,6 +11,7 @@ from veritally.noise.errors import Percentage, Replacement
 from veritally.noise.observation import BernoulliArms
 from veritally.noise.prior import NormalTruth
 from veritally.noise.scenario import Scenario
+from veritally.parameters import checked_noise
 from veritally.registry import RuleInfo, rule_info, rules
 
 _MOST_SAMPLES = 10**6
@@ -132,7 +133,7 @@ class Entry:
             unknown = parameters.pop("sigma", None) is not None
             believed = parameters.pop("counts", None) is not None
             if parameters.pop("noise", None) is not None:
-                parameters["noise"] = told.noise
+                parameters |= {"noise": checked_noise(told.noise), "count_range": told.count_range}
             if "estimate" in self.info.parameters:
                 parameters.setdefault("estimate", "mode")
             if told.sigma is not None and not unknown:

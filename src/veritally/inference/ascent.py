@@ -20,6 +20,7 @@ _APPROACH = 12  # of which without curvature, before it is asked for
 _GUESSED = 3  # of which with a rough guess of it
 _HALVINGS = 30
 _NEAR = 1e-2  # standard deviations of the posterior, a step for which gradients are enough
+_ALSO = 5.0  # times as far a step may be by a rough guess
 _LAST = 1e-4  # and one that Newton's method may end with
 _SOUND = 1e-8  # of the change expected: less tells nothing
 _FLAT = 1e-12  # of the largest precision: a direction about which nothing is known
@@ -178,6 +179,8 @@ def _climb(
         precision = xp.where(better[..., None, None], precision, state.precision)
         step = xp.where(better[..., None], solve(precision, slope), state.step / 2)
         small = better & xp.all(xp.abs(step) <= tolerance / xp.sqrt(_diagonal(precision)), axis=-1)
+        if order == 1:  # what was learnt on the way may be far more than what holds here
+            small = small & xp.all(xp.abs(slope) <= _ALSO * tolerance * xp.sqrt(_diagonal(guess)), axis=-1)
         truth = xp.where(better[..., None], state.trial, state.truth)
         halvings = xp.where(better, 0, state.halvings + 1)
         return _State(

@@ -23,6 +23,7 @@ _USABLE = 0.05  # of the draws that count, and
 _ENOUGH = 50  # draws that count, below which they say less than the normal does
 _TAILS = 7.0  # degrees of freedom of the draws by which the shape is checked
 _REFITTED = 5_000  # votes on which leaving one out is done in full, for each voter and value of the scale
+_MIXED = 16  # normals in a mixture that are hardly dearer than one
 _CHECKED = 20_000  # votes whose likelihood is asked to check the shape of the posterior
 
 
@@ -190,7 +191,9 @@ class Fitted:
         weights = np.broadcast_to(weight / len(draws), draws.shape[:-1])
         efficiency = np.full(batch, np.nan)
         merged = _merged(ballots) if not batch else ballots
-        checked = min(_DRAWS, _CHECKED // max(1, values * merged.counts.size))
+        mixed = 1 if fit.means.counts is None else len(fit.means.counts.mixture(np.asarray(merged.counts))[0])
+        cost = values * merged.counts.size * max(1, mixed // _MIXED)
+        checked = min(_DRAWS, _CHECKED // max(1, cost))
         if not batch and checked >= 64 and np.isinf(fit.freedom) and not bool(np.any(tied_in_the_middle(merged))):
             # The difference that exact weights make, on draws that reach further than a normal.
             normal = random.normal((checked, values, n))

@@ -8,12 +8,14 @@ import numpy as np
 
 from veritally.arrays import Array, namespace
 from veritally.ballots import CARDINAL, Ballots, Kind
+from veritally.errors import InputError
 from veritally.inference.ascent import Peak, Prior, mode, peak
 from veritally.inference.fitted import Fit, Fitted, stacked
 from veritally.inference.moments import Estimate, moments
 from veritally.inference.scale import dispersion, middle, search, spread_of_means, typical
 from veritally.likelihood.density import Means
 from veritally.likelihood.mixtures import mixture
+from veritally.noise.observation import LaplaceNoise, NormalNoise
 from veritally.rules.rule import Scores, Sigma
 
 _MANY = 3000  # votes beyond which a part of the voters tells the scale well enough
@@ -143,6 +145,11 @@ class Posterior:
         return Fit(weight, sigma, tau, known, found.log_evidence, freedom, means)
 
     def _counts(self, ballots: Ballots) -> Any:
+        """Return what counts stand for; refuse noise whose density has no sound curvature, or too many components."""
+        if ballots.kind == "differences" and not isinstance(self.noise, NormalNoise | None):
+            raise InputError("noise that is not normal is for rankings, favourites and values, not for differences")
+        if ballots.kind in CARDINAL and isinstance(self.noise, LaplaceNoise):
+            raise InputError("laplace noise is for rankings and favourites; for values, student:3 has heavy tails too")
         return mixture(self.count_error, self.noise, ballots.counts, *(self.count_range or ()))
 
     def _sigma(self, ballots: Ballots) -> tuple[Array | None, Array]:

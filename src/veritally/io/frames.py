@@ -242,6 +242,11 @@ def _warn_of_misspelt(table: pl.DataFrame, name: str) -> None:
         if column not in COLUMNS and near and near[0] not in table.columns:
             message = f"{name}: the column {column} is ignored; if it is meant as {near[0]}, rename it"
             warnings.warn(message, InputWarning, stacklevel=4)
+            return
+    others = [column for column in table.columns if column not in COLUMNS and table[column].dtype.is_numeric()]
+    if "count" not in table.columns and others:
+        message = f"{name}: there is no column count, so all count the same; if {others[0]} is meant as such, rename it"
+        warnings.warn(message, InputWarning, stacklevel=4)
 
 
 def coded(column: pl.Series, place: Place) -> tuple[list[str], Array]:

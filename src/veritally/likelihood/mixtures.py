@@ -21,7 +21,9 @@ _COMPONENTS = 8  # that stand for a distribution of true counts
 _PER_OCTAVE = 3
 _MOST_WHOLE = 2000  # counts up to which whole numbers are summed one by one
 _FINELY = 4  # values for each octave of the variance of observations
+_MOST_ADDED = 10**6  # observations
 _OCTAVES = range(-20, 64)  # of the variance of one observation
+_PIECES = 16  # of an octave, in which one distribution is smooth
 _NEVER = 1e-14  # a probability that need not be counted
 
 
@@ -44,8 +46,8 @@ def mixture(count_error: Any, noise: Observation | None, counts: Array, *limits:
     assert noise is not None
     if count_error is not None:
         raise InputError("either counts can be doubtful or noise can be other than normal; leave one of them out")
-    if not whole:
-        raise InputError("noise that is not normal needs whole counts")
+    if not whole or high > _MOST_ADDED:
+        raise InputError(f"noise that is not normal needs whole counts up to {_MOST_ADDED:,}; round or cap them")
     return Varying(noise, int(high))
 
 
@@ -156,7 +158,7 @@ def _variances(noise: Observation, count: int) -> tuple[Array, Array]:
     if count == 1:
         u, weights = np.polynomial.legendre.leggauss(32)
         ends = 2.0 ** np.asarray(_OCTAVES)
-        ends[0] = 0
+        ends = np.append(0, np.linspace(ends[:-1], ends[1:], _PIECES, endpoint=False).T)
         points = (ends[:-1, None] + np.diff(ends)[:, None] * (1 + u) / 2).ravel()
         weights = (np.diff(ends)[:, None] / 2 * weights).ravel() * noise.variance_density(points)
         points = np.maximum(points, ends[1] / 2)

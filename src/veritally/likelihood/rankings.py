@@ -113,7 +113,7 @@ def _in_order(rank: Array, truth: Array, spread: Spread, order: int) -> tuple[Ar
     results = by_cost(run, cost, *parts, cells=2 * fine.nodes)
     tied_results = if_any(
         tied,
-        lambda: tied_chain(rank, truth, spread, tied, order),
+        lambda: tied_chain(rank, truth, spread, tied, order, _in_order),
         tuple(xp.zeros_like(x) for x in results),
     )
     return tuple(xp.where(tied, other, x) for x, other in zip(results, tied_results, strict=True))

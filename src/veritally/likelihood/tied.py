@@ -7,7 +7,7 @@ at t, it contributes K(a, t) = Π_{j∈T} [Φ_j(a) − Φ_j(t)], so that the cha
     e′(a) = ∫_−∞^a (∂K/∂a) e(t) dt     density of the highest mean of everything from the group down
 
 A tier of one has K = Φ(a) − Φ(t), and gives the chain of :mod:`veritally.likelihood.chain` back. One ballot at a time,
-in NumPy: such ballots are few, and each takes nodes².
+in NumPy: each takes nodes². Ties of two or three have few orders, which are added up instead.
 """
 
 from dataclasses import dataclass
@@ -20,39 +20,42 @@ from veritally.arrays import Array, namespace, through_numpy
 from veritally.likelihood.chain import Chain, improbable
 from veritally.likelihood.curvature import logarithmic
 from veritally.likelihood.density import Spread
+from veritally.likelihood.orders import Plain, added_up, orders
 from veritally.likelihood.panels import panels_for
 from veritally.likelihood.quadrature import Grid, fineness, grid
 
 _SMALLEST = float(np.finfo(float).smallest_normal)
 
 
-def tied_chain(rank: Array, truth: Array, spread: Spread, tied: Array, order: int) -> tuple[Array, ...]:
+def tied_chain(rank: Array, truth: Array, spread: Spread, tied: Array, order: int, plain: Plain) -> tuple[Array, ...]:
     """Return log P and so many of its derivatives for the ``tied`` ballots, 0 for the others.
 
-    Arrays are ``(alternative, ballot)``, in order, as for the chain; ranks of the unseen are infinite.
+    Arrays are ``(alternative, ballot)``, in order, as for the chain; ranks of the unseen are infinite. ``plain`` does
+    the same for ballots without ties in the middle, by which ties that stand for few orders are told.
     """
     xp = namespace(rank, truth)
     n, ballots = rank.shape
     like = [xp.zeros((*[n] * k, ballots), dtype=truth.dtype) for k in range(order + 1)]
-    weights = [] if spread.weights is None else [spread.weights]
+    mixed = [] if spread.weights is None else [spread.weights]
 
-    def each(
-        rank: Array, truth: Array, tied: Array, deviations: Array, weights: Array | None = None
-    ) -> tuple[Array, ...]:
+    def each(rank: Array, truth: Array, tied: Array, *spread: Array) -> tuple[Array, ...]:
         results = [np.zeros(x.shape) for x in like]
-        for i in np.flatnonzero(tied):
+        means = Spread(*(x.astype(float) for x in spread))
+        known = {i: orders(rank[:, i]) for i in np.flatnonzero(tied).tolist()}
+        few = {i: sequences for i, sequences in known.items() if sequences}
+        if few:
+            found = added_up(rank, truth.astype(float), means, order, plain, few)
+            for result, told in zip(results, found, strict=True):
+                result[..., list(few)] = told
+        for i in known.keys() - few.keys():
             seen = np.isfinite(rank[:, i])
-            own = Spread(*(None if x is None else x[:, seen, i].astype(float) for x in (deviations, weights)))
-            ballot = _Ballot(rank[seen, i], truth[seen, i].astype(float), own)
-            found = ballot.chain(order)
-            results[0][i] = found.log_prob
-            if order > 0:
-                results[1][seen, i] = found.gradient
-            if order > 1:
-                results[2][np.ix_(seen, seen, [i])] = np.asarray(found.curvature)[..., None]
+            own = Spread(*(None if x is None else x[:, seen, i] for x in means))
+            ballot = _Ballot(rank[seen, i], truth[seen, i].astype(float), own).chain(order)
+            for k, result in enumerate(results):
+                result[np.ix_(*[seen] * k, [i])] = np.asarray(ballot[k])[..., None]
         return tuple(x.astype(truth.dtype) for x in results)
 
-    return through_numpy(each, tuple(like), rank, truth, tied, spread.deviations, *weights)
+    return through_numpy(each, tuple(like), rank, truth, tied, spread.deviations, *mixed)
 
 
 class _Messages(NamedTuple):

@@ -22,7 +22,8 @@ class Percentage:
     size: float = 0.5
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", real(self.size, "the size of a percentage error", least=0, most=1))
+        size = real(self.size, "the size of a percentage error (0.5 for ± 50%)", least=0, most=1)
+        object.__setattr__(self, "size", size)
 
     def __call__(self, random: Random, counts: Array, experience: Experience) -> Array:
         """Report the counts."""
