@@ -393,3 +393,13 @@ def test_ranks_that_start_at_zero_are_pointed_out(ranks, counts, pointed_out):
         warnings.simplefilter("always")
         vt.Profile(ranks=ranks, counts=counts)
     assert ["add 1 if ranks start at 0" in str(warning.message) for warning in caught] == [True] * pointed_out
+
+
+def test_ranks_from_zero_are_noticed_in_partial_ballots():
+    ranks, counts = (
+        [[0, 1, 2, np.nan], [np.nan, 0, 2, 1], [1, 0, np.nan, np.nan]],
+        [[3, 3, 3, 0], [0, 1, 1, 1], [1, 1, 0, 0]],
+    )
+    with pytest.warns(vt.InputWarning, match="add 1 if ranks start at 0"):
+        vt.Profile(ranks=ranks, counts=counts)
+    vt.Profile(ranks=[[0, 1, 2, np.nan], [1, 2, 3, np.nan]], counts=[[3, 3, 3, 0]] * 2)  # one left the first unranked

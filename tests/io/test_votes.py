@@ -337,3 +337,10 @@ def test_decisions_that_would_be_one_are_not_written(tmp_path):
     batch = vt.stack([vt.Profile(top=[0, 1]), vt.Profile(top=[0, 1])], decisions=[1, "1"])
     with pytest.raises(vt.InputError, match="would be one in a file"):
         vt.write(batch, tmp_path / "votes.csv")
+
+
+def test_a_table_without_counts_but_with_other_numbers_is_noticed(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("voter,alternative,rank,n\nu,A,1,9\nu,B,2,9\nv,B,1,1\nv,A,2,1\n")
+    with pytest.warns(vt.InputWarning, match="no column count, so all count the same; if n is meant"):
+        vt.read(path)

@@ -136,7 +136,10 @@ def _summary(outcome: Outcome) -> tuple[str, ...]:
 
 def _method(outcome: Outcome) -> str:
     """Name the rule and what it was told."""
-    told = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in outcome.told.items())
+    told = ", ".join(
+        f"{name.replace('_', ' ')} {f'{value:g}' if isinstance(value, float) else value}"
+        for name, value in outcome.told.items()
+    )
     return f"{outcome.rule} ({told})" if told else outcome.rule
 
 

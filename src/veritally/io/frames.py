@@ -243,10 +243,18 @@ def _warn_of_misspelt(table: pl.DataFrame, name: str) -> None:
             message = f"{name}: the column {column} is ignored; if it is meant as {near[0]}, rename it"
             warnings.warn(message, InputWarning, stacklevel=4)
             return
-    others = [column for column in table.columns if column not in COLUMNS and table[column].dtype.is_numeric()]
-    if "count" not in table.columns and others:
+    if "count" in table.columns:
+        return
+    others = [column for column in table.columns if column not in COLUMNS and _are_numbers(table[column])]
+    if others:
         message = f"{name}: there is no column count, so all count the same; if {others[0]} is meant as such, rename it"
         warnings.warn(message, InputWarning, stacklevel=4)
+
+
+def _are_numbers(column: pl.Series) -> bool:
+    if column.dtype == pl.String:
+        column = column.cast(pl.Float64, strict=False)
+    return column.dtype.is_numeric() and not column.has_nulls()
 
 
 def coded(column: pl.Series, place: Place) -> tuple[list[str], Array]:
