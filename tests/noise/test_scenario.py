@@ -245,7 +245,7 @@ def test_to_dict_names_every_part():
         ({"noise": "bernoulli:identity"}, "fixed truths that are probabilities"),
         ({"noise": "uniform", "experience": 2.5}, "must be whole numbers"),
         ({"noise": "uniform", "experience": 3e9 // 2}, "up to 1000000"),
-        ({"count_error": "percentage:2"}, "a percentage error must be a finite number from 0 to 1"),
+        ({"count_error": "percentage:2"}, "a percentage error .0.5 for ± 50%. must be a finite number from 0 to 1"),
         ({"count_error": "replacement:-1"}, "from 0 to 1"),
         ({"count_error": 3}, "the count_error can be"),
         ({"votes": "ranks"}, "votes can be values, differences, rankings, top"),
