@@ -54,7 +54,9 @@ class Spread(NamedTuple):
             deviation = self.deviations[0]
             log = -xp.log(deviation) - _LOG_ROOT_TWO_PI
             if pull is None:
-                return xp.exp(z * z * (-0.5 / deviation**2)[..., None, None]), log
+                z *= z  # in place, where there is one
+                z *= (-0.5 / deviation**2)[..., None, None]
+                return xp.exp(z), log
             peak = pull * deviation**2  # the exponent is complete to a square around there
             bell = xp.exp(-(((z - peak[..., None, None]) / (math.sqrt(2) * deviation)[..., None, None]) ** 2))
             return bell, log + peak * pull / 2 + pull * centre

@@ -134,7 +134,9 @@ class Grid(NamedTuple):
         if decay is not None:
             rate = namespace(f).broadcast_to(decay[..., None, None] * self.half, (*f.shape[:-1], 1))
             return self._fading(f, rate, matrix, upward)
-        return product(f, matrix) + _passed(self._wholes(f), upward)[..., None]
+        within = product(f, matrix)
+        within += _passed(self._wholes(f), upward)[..., None]  # in place, where there is one
+        return within
 
     def _fading(self, f: Array, rate: Array, matrix: Array, upward: bool) -> Array:
         """Integrate ``f``, times half the panel's width, as it fades at a ``rate`` for each half panel.

@@ -82,9 +82,11 @@ class Walk:
         self.spread = Spread(*(None if x is None else xp.where(seen, x, 1) for x in spread))
         pull = pressure - self.before if self.steep else None
         self.density, self.offset = [], xp.zeros_like(truth[0])  # densities have half the panel's width in them
+        half = nodes.half + xp.zeros_like(nodes.x)
         for k in range(len(truth)):
             density, log = self.spread.at(k).scaled(nodes.x, truth[k], None if pull is None else pull[k])
-            self.density.append(density * nodes.half)
+            density *= half
+            self.density.append(density)
             self.offset = self.offset + xp.where(seen[k], log, 0)
 
     def group(self, members: Array, beyond: _Beyond, sign: int) -> Group:
