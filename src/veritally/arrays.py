@@ -362,16 +362,6 @@ def _compiled_trajectory(
     return jnp.moveaxis(jnp.where(left, x, visited), 0, -1)
 
 
-def told_apart(x: Array) -> Array:
-    """Move two numbers that rounding made equal along the last axis apart, by as little as there is."""
-    xp = namespace(x)
-    order = xp.argsort(x, axis=-1)
-    ordered = xp.take_along_axis(x, order, axis=-1)
-    same = xp.concat([xp.zeros_like(x[..., :1], dtype=bool), ordered[..., 1:] == ordered[..., :-1]], axis=-1)
-    ordered = xp.where(same, xp.nextafter(ordered, xp.full_like(ordered, xp.inf)), ordered)
-    return xp.take_along_axis(ordered, xp.argsort(order, axis=-1), axis=-1)
-
-
 def product(x: Array, matrix: Array) -> Array:
     """Multiply ``(..., k)`` by a matrix ``(k, l)``, in full precision also where an accelerator would take less."""
     if is_jax(x):

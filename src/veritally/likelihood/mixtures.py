@@ -60,29 +60,29 @@ def _doubtful(error: Any, low: float, high: float, whole: bool) -> Counts:
 
 
 @dataclass(frozen=True)
-class WithinPercentage:
-    """Every count may be off by up to ± ``size`` of itself; true counts were equally likely from low to high.
-
-    Reported counts are max(1, round(c · u)) with u uniform on 1 ± size, where all counts are ``whole`` numbers; else
-    c · u.
-    """
+class _Doubtful:
+    """An error of counts of some size; true counts were equally likely from low to high, perhaps ``whole`` numbers."""
 
     size: float
     low: float
     high: float
     whole: bool = True
 
+
+class WithinPercentage(_Doubtful):
+    """Every count may be off by up to ± ``size`` of itself.
+
+    Reported counts are max(1, round(c · u)) with u uniform on 1 ± size, where all counts are ``whole`` numbers; else
+    c · u.
+    """
+
     def mixture(self, counts: Array) -> tuple[Array, Array]:
         """Return true counts and their probabilities."""
         xp = namespace(counts)
         largest = math.ceil(self.high * (1 + self.size))
         if self.whole and largest <= _MOST_WHOLE:
-            table, weights = _percentage_table(self.size, int(self.low), int(self.high), largest)
-            place = xp.astype(xp.clip(counts, 1, largest), xp.int32) - 1
-            return tuple(
-                xp.stack([xp.take(xp.asarray(column, dtype=counts.dtype), place) for column in x.T])
-                for x in (table, weights)
-            )
+            table = _percentage_table(self.size, int(self.low), int(self.high), largest)
+            return _looked_up(table, _places(counts, largest), counts)
         # P(r | c) is 1/c on r/(1 + size) … r/(1 − size), so that log c is uniform there.
         least = xp.asarray(self.low, dtype=counts.dtype)
         most = xp.asarray(self.high, dtype=counts.dtype)
@@ -94,14 +94,8 @@ class WithinPercentage:
         return true, xp.stack([xp.full_like(counts, weight / 2) for weight in weights.tolist()])
 
 
-@dataclass(frozen=True)
-class Replaced:
+class Replaced(_Doubtful):
     """Each count has with the probability ``size`` nothing to do with the true one, anywhere from low to high."""
-
-    size: float
-    low: float
-    high: float
-    whole: bool = True
 
     def mixture(self, counts: Array) -> tuple[Array, Array]:
         """Return true counts and their probabilities."""
@@ -127,16 +121,25 @@ class Varying:
 
     def mixture(self, counts: Array) -> tuple[Array, Array]:
         """Return by which counts of normal observations the mean would be as sure, and their probabilities."""
-        xp = namespace(counts)
         if is_jax(counts):
             known = tuple(range(1, self.most + 1))
-            place = xp.astype(xp.clip(counts, 1, self.most), xp.int32) - 1
-        else:
-            each, place = np.unique(counts, return_inverse=True)
-            known, place = tuple(each.astype(int).tolist()), place.reshape(counts.shape)
-        return tuple(
-            xp.take(xp.asarray(x, dtype=counts.dtype), place, axis=-1) for x in _varying_table(self.noise, known)
-        )
+            return _looked_up(_varying_table(self.noise, known), _places(counts, self.most), counts)
+        each, place = np.unique(counts, return_inverse=True)
+        known = tuple(each.astype(int).tolist())
+        return _looked_up(_varying_table(self.noise, known), place.reshape(counts.shape), counts)
+
+
+def _places(counts: Array, most: int) -> Array:
+    """Return where counts stand in a table that begins with 1."""
+    xp = namespace(counts)
+    return xp.astype(xp.clip(counts, 1, most), xp.int32) - 1
+
+
+def _looked_up(table: tuple[Array, Array], places: Array, like: Array) -> tuple[Array, Array]:
+    """Return counts and their probabilities, ``(component, ...)``, from a table ``(component, count)``."""
+    xp = namespace(like)
+    true, weights = (xp.take(xp.asarray(x, dtype=like.dtype), places, axis=-1) for x in table)
+    return true, weights
 
 
 @functools.lru_cache(maxsize=64)
@@ -172,7 +175,7 @@ def _variances(noise: Observation, count: int) -> tuple[Array, Array]:
 
 @functools.cache
 def _percentage_table(size: float, low: int, high: int, largest: int) -> tuple[Array, Array]:
-    """For each reported count from 1 on, true counts and probabilities, ``(count, component)``."""
+    """For each reported count from 1 on, true counts and probabilities, ``(component, count)``."""
     true = np.arange(max(low, 1), high + 1, dtype=float)
     rows = []
     for reported in range(1, largest + 1):
@@ -182,7 +185,7 @@ def _percentage_table(size: float, low: int, high: int, largest: int) -> tuple[A
         if not chance.any():  # beyond what any true count could have given
             chance = (true == np.clip(reported, true[0], true[-1])).astype(float)
         rows.append(_condensed(true, chance / chance.sum(), _COMPONENTS))
-    return np.stack([row[0] for row in rows]), np.stack([row[1] for row in rows])
+    return np.stack([row[0] for row in rows], axis=1), np.stack([row[1] for row in rows], axis=1)
 
 
 @functools.cache

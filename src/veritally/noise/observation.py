@@ -152,3 +152,13 @@ def _sums(random: Random, counts: Array, draw: Callable[[Random], Array]) -> Arr
         return (total[0] + xp.where(turn < counts, draw(random.at(turn)), 0),)
 
     return for_loop(xp.astype(xp.max(counts), xp.int32), add, (xp.zeros_like(counts),))[0]
+
+
+def told_apart(x: Array) -> Array:
+    """Move two numbers that rounding made equal along the last axis apart, by as little as there is."""
+    xp = namespace(x)
+    order = xp.argsort(x, axis=-1)
+    ordered = xp.take_along_axis(x, order, axis=-1)
+    same = xp.concat([xp.zeros_like(x[..., :1], dtype=bool), ordered[..., 1:] == ordered[..., :-1]], axis=-1)
+    ordered = xp.where(same, xp.nextafter(ordered, xp.full_like(ordered, xp.inf)), ordered)
+    return xp.take_along_axis(ordered, xp.argsort(order, axis=-1), axis=-1)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from veritally.arrays import Array, Random, Shape, namespace, told_apart
+from veritally.arrays import Array, Random, Shape, namespace
 from veritally.ballots import KINDS, Kind, require_known
 from veritally.checks import positive, whole
 from veritally.errors import InputError
@@ -28,6 +28,7 @@ from veritally.noise.observation import (
     Observation,
     StudentNoise,
     UniformNoise,
+    told_apart,
 )
 from veritally.noise.prior import FixedTruth, NormalTruth, Prior
 
