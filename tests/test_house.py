@@ -19,7 +19,7 @@ STOREYS = (
     {"noise", "parameters"},
     {"likelihood"},
     {"rules"},
-    {"inference"},
+    {"inference", "learned"},
     {"registry"},
     {"engine"},
     {"io", "plots", "experiments"},

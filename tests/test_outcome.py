@@ -163,6 +163,7 @@ def test_a_ballot_that_stands_for_many_is_removed_whole():
 
 
 @pytest.mark.filterwarnings("ignore:all voters agree", "ignore:only one voter saw", "ignore:.*no finite maximum")
+@pytest.mark.filterwarnings("ignore:outside of what the network learned")
 @over_profiles(RULES)
 def test_contributions_sum_to_the_lead(name, data):
     profile = data.draw(values_profiles(alternatives=(2, 2), voters=(2, 5), blanks=False))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from veritally.experiments.compare import Comparison, compare
     from veritally.experiments.report import reproduce
     from veritally.io.truth import read_truth, write_truth
+    from veritally.learned.teaching import train
     from veritally.noise import Scenario, Trials, scenario, simulate
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "scenario",
     "simulate",
     "stack",
+    "train",
     "write",
     "write_truth",
 ]
@@ -58,6 +60,7 @@ _LATER = {
     "reproduce": "experiments.report",
     "scenario": "noise",
     "simulate": "noise",
+    "train": "learned.teaching",
     "write_truth": "io.truth",
 }
 

@@ -371,9 +371,13 @@ def product(x: Array, matrix: Array) -> Array:
 
 def inner(x: Array, y: Array) -> Array:
     """Σ_k x[..., i, k] y[..., j, k], in full precision also where an accelerator would take less."""
+    return inner_product(x, namespace(y).moveaxis(y, -1, -2))
+
+
+def inner_product(x: Array, y: Array) -> Array:
+    """Σ_k x[..., i, k] y[..., k, j], in full precision also where an accelerator would take less."""
     xp = namespace(x)
-    other = xp.moveaxis(y, -1, -2)
-    return xp.matmul(x, other, precision="highest") if is_jax(x) else xp.matmul(x, other)
+    return xp.matmul(x, y, precision="highest") if is_jax(x) else xp.matmul(x, y)
 
 
 def possible(mask: Array) -> bool:
@@ -424,3 +428,29 @@ def normal_scores(number: int) -> list[float]:
     density = np.exp(exponent - betaln(number - place + 1, place)) / np.sqrt(2 * np.pi)
     mean = (density * x).sum(axis=1) * (x[1] - x[0])
     return list(((mean - mean[::-1]) / 2).tolist())
+
+
+def gathered(x: Array, index: Array) -> Array:
+    """Return ``x[..., index[..., j], :]`` for x ``(..., k, feature)``; zeros where the index is −1."""
+    if is_jax(x):  # as a product, whose gradient is one too
+        import jax
+
+        return inner_product(jax.nn.one_hot(index, x.shape[-2], dtype=x.dtype), x)
+    rows = x.reshape(-1, x.shape[-1])
+    first = np.arange(len(rows) // x.shape[-2]).reshape(*index.shape[:-1], 1) * x.shape[-2]
+    taken = np.take(rows, np.where(index < 0, 0, first + index).ravel(), axis=0, mode="clip").reshape(*index.shape, -1)
+    taken[index < 0] = 0
+    return taken
+
+
+def ndtri(p: Array) -> Array:
+    """Return the inverse of the standard normal distribution function."""
+    return _special(p).ndtri(p)
+
+
+def in_pieces(like: Array, length: int, most: int) -> list[slice]:
+    """Cut so many into pieces of at most ``most``; JAX, which works out by itself what to hold, gets them whole."""
+    if is_jax(like) or length <= most:
+        return [slice(None)]
+    step = max(1, most)
+    return [slice(start, start + step) for start in range(0, length, step)]

@@ -150,10 +150,16 @@ class Outcome:
         belief: Belief = ask()
         return belief if self.profile.batch else belief.columns(self._kept)
 
-    @property
+    @cached_property
     def p_best(self) -> Any:
         """The probability that each of :attr:`alternatives` is the best; None for rules that give none."""
-        return None if self.belief is None else self.belief.p_best
+        if self.belief is not None:
+            return self.belief.p_best
+        ask = getattr(self.method, "p_best", None)
+        if ask is None:
+            return None
+        said = ask(self.profile.ballots)
+        return said if self.profile.batch else self._columns(said)
 
     @property
     def expected_regret(self) -> Any:
@@ -163,9 +169,9 @@ class Outcome:
     @property
     def credible(self) -> Any:
         """The fewest alternatives that contain the best with 95%, the most probable first; None for rules without."""
-        if self.belief is None:
+        if self.p_best is None:
             return None
-        return self._each(lambda one: one._names(smallest_set(one.p_best)))
+        return self._each(lambda one: one._names(smallest_set(np.asarray(one.p_best))))
 
     @property
     def indistinct(self) -> Any:
@@ -307,6 +313,9 @@ class Outcome:
                 result["chosen"] = None
         if self.belief is not None:
             result |= self._how_sure(self.belief)
+        elif self.p_best is not None:
+            result["p_best"] = dict(zip(map(str, self.alternatives), map(float, self.p_best), strict=True))
+            result["credible"] = list(map(str, self.credible))
         for name, value in self.details.items():
             result[name] = float(value) if math.isfinite(value) else str(float(value))
         return result

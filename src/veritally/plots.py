@@ -2,7 +2,7 @@
 
 import io
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -54,6 +54,17 @@ def save_comparison(comparison: "Comparison", path: str | PathLike[str]) -> None
         ax.set_xlim(left=0)
         ax.set_title(comparison.about, loc="left", fontsize="medium")
         ax.set_xlabel("regret ± 2 standard errors; blue: may be the lowest")
+
+
+def save_curve(curve: Sequence[tuple[int, float, float]], path: str | PathLike[str]) -> None:
+    """Save a picture of a training curve: loss and accuracy against mini-batches."""
+    steps, losses, accuracies = zip(*curve, strict=True)
+    with _picture(path, [2.2, 2.2]) as axes:
+        for ax, values, what in zip(axes, (losses, accuracies), ("running loss", "running accuracy"), strict=True):
+            ax.plot(steps, values, color=_COLOURS[0], linewidth=1.5)
+            ax.set_ylabel(what)
+            ax.grid(axis="y", linewidth=0.3)
+        axes[-1].set_xlabel("mini-batches")
 
 
 def require_picture(path: str | PathLike[str]) -> None:

@@ -10,6 +10,7 @@ from veritally.ballots import KINDS, Kind
 from veritally.errors import InputError
 from veritally.inference.mle import MaximumLikelihood
 from veritally.inference.posterior import Posterior
+from veritally.learned.rule import Learned, LearnedNoisy, Universal
 from veritally.profile import Profile
 from veritally.rules.cardinal import Difference, Mean
 from veritally.rules.exact import ExactScore, NormalScores
@@ -20,6 +21,7 @@ from veritally.rules.top import TopGradient, TopLowerBound, TopMonteCarlo, TopZe
 
 _PAPER = "Pitis & Zhang (2020)"
 _EXACT = "docs/exact.md"
+_LEARNED = "docs/learned.md"
 _INTERNAL = {"votes", "count_range"}  # what a rule is told by whoever runs it, not by a user
 
 
@@ -47,6 +49,8 @@ class RuleInfo:
         What :func:`veritally.decide` takes for it.
     alternatives
         The number of alternatives it is made for; None for any.
+    from_top
+        Whether it takes favourites too, as rankings in which all others are tied.
     """
 
     name: str
@@ -62,6 +66,7 @@ class RuleInfo:
     normalized: bool = False
     experience: Experience | None = None
     details: Callable[..., Mapping[str, Any]] | None = None
+    from_top: bool = False
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -95,6 +100,8 @@ class RuleInfo:
             raise InputError(f"the rule {self.name} needs {needed}, one number for each alternative") from error
         if self.iterative:
             return encoder
+        if hasattr(encoder, "rule"):
+            return encoder.rule()
         details = {} if self.details is None else {"details": partial(self.details, **parameters)}
         prior = getattr(encoder, "prior", 0.0)
         return Rule(encoder, self.votes, self.alternatives, self.normalized, self.experience, prior, **details)
@@ -109,7 +116,7 @@ class RuleInfo:
             return False
         if self.votes == "differences" and kind == "values":
             return alternatives == 2
-        if self.votes is None:
+        if self.votes is None or (self.from_top and kind == "top"):
             return True
         return KINDS.index(kind) <= KINDS.index(self.votes)
 
@@ -168,6 +175,28 @@ _RULES = (
         encoder=NormalScores,
         normalized=True,
         reference=_EXACT,
+    ),
+    RuleInfo(
+        name="learned-universal",
+        votes="rankings",
+        summary="a network for decisions of every kind, near posterior at a small part of its cost",
+        encoder=Universal,
+        from_top=True,
+        reference=_LEARNED,
+    ),
+    RuleInfo(
+        name="learned",
+        votes="rankings",
+        summary="the paper's network, trained in its high-variance condition, or one of your own",
+        encoder=Learned,
+        reference=f"{_PAPER}, Learning an Aggregation Rule",
+    ),
+    RuleInfo(
+        name="learned-noisy",
+        votes="rankings",
+        summary="the paper's network, trained on counts that are off by up to ± 50%",
+        encoder=LearnedNoisy,
+        reference=f"{_PAPER}, Learning an Aggregation Rule",
     ),
     RuleInfo(
         name="mean",

@@ -118,7 +118,7 @@ def test_progress_in_a_log(monkeypatch, capsys):
         (["reproduce", "--tables", ","], "name at least one of the tables"),
         (["reproduce", "--voters", "3.5"], "the number of voters must be a whole number"),
         (["reproduce", "--voters", "x"], "--voters takes numbers separated by commas"),
-        (["reproduce", "--rules", "learned"], "there is no rule 'learned'"),
+        (["reproduce", "--rules", "learnt"], "there is no rule 'learnt'"),
     ],
 )
 def test_errors_are_one_sentence(arguments, message, tmp_path, monkeypatch):

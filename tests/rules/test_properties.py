@@ -24,8 +24,13 @@ from support import (
 )
 from veritally.rules.rule import total
 
-CLOSE = {"rtol": 1e-7, "atol": 1e-9}
+SINGLE = {"learned-universal"}  # rules that compute in single precision
 NEARLY = 1e-6  # where a rule that iterates starts from elsewhere
+
+
+def close(name):
+    """How close equal numbers are to each other."""
+    return {"rtol": 1e-4, "atol": 1e-5} if name in SINGLE else {"rtol": 1e-7, "atol": 1e-9}
 
 
 def profiles_for(name, **given):
@@ -50,7 +55,7 @@ def reordered(profile, voters=None, alternatives=None):
 def test_anonymity(name, data):
     profile = given_profile(name, data)
     order = data.draw(st.permutations(profile.voters))
-    np.testing.assert_allclose(scores(reordered(profile, voters=order), name), scores(profile, name), **CLOSE)
+    np.testing.assert_allclose(scores(reordered(profile, voters=order), name), scores(profile, name), **close(name))
 
 
 @over_profiles(SURE)
@@ -58,7 +63,7 @@ def test_neutrality(name, data):
     profile = given_profile(name, data)
     order = data.draw(st.permutations(profile.alternatives))
     np.testing.assert_allclose(
-        scores(reordered(profile, alternatives=order), name), scores(profile, name)[list(order)], **CLOSE
+        scores(reordered(profile, alternatives=order), name), scores(profile, name)[list(order)], **close(name)
     )
 
 
@@ -74,7 +79,7 @@ def test_tallies_of_groups_add_up(name, data):
     )
     for whole, one, other in zip(rule.tally(ballots), first, second, strict=True):
         if whole is not None:
-            np.testing.assert_allclose(one + other, whole, **CLOSE)
+            np.testing.assert_allclose(one + other, whole, **close(name))
 
 
 @over_profiles(SURE)
@@ -86,7 +91,9 @@ def test_multiplicity_is_copies(name, data):
     weighed = vt.Profile(values=profile.values, counts=profile.counts, multiplicity=times)
     rows = np.repeat(np.arange(len(profile)), times)
     copied = vt.Profile(values=profile.values[rows], counts=profile.counts[rows])
-    np.testing.assert_allclose(scores(weighed.coarsened(kind), name), scores(copied.coarsened(kind), name), **CLOSE)
+    np.testing.assert_allclose(
+        scores(weighed.coarsened(kind), name), scores(copied.coarsened(kind), name), **close(name)
+    )
 
 
 @over_profiles(SURE)
@@ -97,7 +104,7 @@ def test_batch_is_loop_and_padding_changes_nothing(name, data):
         singles = [one for one in singles if one.shape[-1] == singles[0].shape[-1]]
     batch = scores(vt.stack(singles), name)
     for row, single in zip(batch, singles, strict=True):
-        np.testing.assert_allclose(row[: single.shape[-1]], scores(single, name), **CLOSE)
+        np.testing.assert_allclose(row[: single.shape[-1]], scores(single, name), **close(name))
         assert (row[single.shape[-1] :] == -np.inf).all()
 
 
@@ -114,7 +121,7 @@ def test_weights_sum_to_scores(name, data):
     profile = given_profile(name, data)
     rule, ballots = rule_and_ballots(profile, name)
     total_, given_ = rule.weights(ballots).sum(axis=-2), rule.scores(ballots)
-    np.testing.assert_allclose(total_[given_ > -np.inf], given_[given_ > -np.inf], **CLOSE)
+    np.testing.assert_allclose(total_[given_ > -np.inf], given_[given_ > -np.inf], **close(name))
 
 
 @over_profiles(SURE)
@@ -164,9 +171,10 @@ def test_equal_counts_give_the_anonymous_twin(name, data):
 def test_every_rule_that_uses_counts_has_a_twin_or_a_reason():
     without = {info.name for info in vt.rules() if info.uses_counts} - set(ANONYMOUS_TWINS)
     # Cardinal rules become plain means, majority is pairwise on two alternatives, Monte Carlo is random; these two
-    # become positional ones with points below; the posterior and the maximum likelihood are no sums over voters.
+    # become positional ones with points below; the posterior and the maximum likelihood are no sums over voters, and
+    # what networks learned has no formula.
     reasons = {"mean", "difference", "majority", "top-monte-carlo"} | {"score", "normal-scores"} | {"posterior", "mle"}
-    assert without == reasons
+    assert without == reasons | {name for name in RULES if name.startswith("learned")}
 
 
 def normal_order_statistics(n):
@@ -208,7 +216,7 @@ def test_equal_counts_make_the_score_of_favourites_plurality(top):
 def test_anonymous_rules_ignore_counts(name, data):
     profile = given_profile(name, data)
     same = vt.Profile(values=profile.values, counts=(profile.counts > 0).astype(float))
-    np.testing.assert_allclose(scores(profile, name), scores(same, name), **CLOSE)
+    np.testing.assert_allclose(scores(profile, name), scores(same, name), **close(name))
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -325,7 +333,7 @@ def test_shared_tallies_give_the_same_scores(name, data):
         [name, *(["pairwise", "borda"] if profile.shape[-1] > 2 and profile.kind != "top" else [])],
         **parameters(name, profile.shape[-1]),
     )
-    np.testing.assert_allclose(together[name], scores(profile, name), **CLOSE)
+    np.testing.assert_allclose(together[name], scores(profile, name), **close(name))
 
 
 def test_total_counts_each_ballot_as_often_as_it_stands_for():
@@ -350,4 +358,6 @@ def test_means_may_be_measured_from_any_origin(data, origin):
         rule, ballots = rule_and_ballots(given_profile(name, data), name)
         scores_ = rule.scores(ballots)
         kept = scores_ > -np.inf
-        np.testing.assert_allclose(rule.weights(ballots, origin).sum(axis=-2)[kept], scores_[kept] - origin, **CLOSE)
+        np.testing.assert_allclose(
+            rule.weights(ballots, origin).sum(axis=-2)[kept], scores_[kept] - origin, **close(name)
+        )

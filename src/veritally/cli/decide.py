@@ -44,6 +44,9 @@ Examples:
     help="The distribution of one observation: normal, laplace or student:FREEDOM; for posterior.",
 )
 @click.option(
+    "--model", type=click.Path(dir_okay=False), metavar="FILE", help="Weights that veritally train made; for learned."
+)
+@click.option(
     "--ballots", type=click.Choice(["value", "rank", "top"]), help="Which column is the vote; top: favourites only."
 )
 @click.option("--choose", type=click.IntRange(min=1), default=1, metavar="K", help="How many alternatives to choose.")
@@ -74,6 +77,7 @@ def decide(
     cap: float | None,
     count_error: str | None,
     noise: str | None,
+    model: str | None,
     ballots: Any,
     choose: int,
     lower_is_better: bool,
@@ -96,6 +100,9 @@ def decide(
     if points is not None:
         parameters["points"] = points.split(",")
     given = {"samples": samples, "tau": tau, "cap": cap, "count_error": count_error, "noise": noise}
+    if model is not None:
+        parameters["model"] = model
+        rule = rule or "learned"
     parameters |= {name: value for name, value in given.items() if value is not None}
     if plot is not None:
         from veritally.plots import require_picture

@@ -43,6 +43,13 @@ def scenario_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def noise_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add those of the options that make a scenario which do not say how many vote on what."""
+    for option in reversed((*_OPTIONS[:1], *_OPTIONS[3:-1])):
+        command = option(command)
+    return command
+
+
 def made(name: str | None, ballots: str | None, sigma: str | None, **given: Any) -> "Scenario":
     """Make the scenario that the options describe."""
     from veritally.noise.scenario import PARTS, Scenario, scenario

@@ -25,10 +25,10 @@ def working(file: str) -> Iterator[None]:
 
 
 @contextmanager
-def bar(what: str) -> Iterator[Callable[[float], None]]:
+def bar(what: str) -> Iterator[Callable[..., None]]:
     """Show how much is done and how much time is left: a bar on a terminal, a line now and then in a log.
 
-    Yields a function that takes the share of the work that is done.
+    Yields a function that takes the share of the work that is done, and perhaps what else there is to say.
     """
     if not sys.stderr.isatty():
         yield _Log(what)
@@ -53,7 +53,9 @@ def bar(what: str) -> Iterator[Callable[[float], None]]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what, total=1.0)
-        yield lambda share: progress.update(task, completed=share)
+        yield lambda share, note="": progress.update(
+            task, completed=share, description=f"{what} ({note})" if note else what
+        )
 
 
 class _Log:
@@ -63,13 +65,14 @@ class _Log:
         self.what, self.said = what, 0.0
         self.before: float | None = None  # what an earlier run has done
 
-    def __call__(self, share: float) -> None:
-        if self.before is None:
+    def __call__(self, share: float, note: str = "") -> None:
+        if self.before is None or share < self.said:  # another piece of work
             self.before, self.said, self.start = share, share, time.monotonic()
         spent = time.monotonic() - self.start
         if spent > 2 and share < 1 and share - self.said >= _STEP:
             left = spent * (1 - share) / (share - self.before)
-            print(f"{self.what}: {share:.0%} done, about {_duration(left)} left", file=sys.stderr, flush=True)
+            also = f" ({note})" if note else ""
+            print(f"{self.what}: {share:.0%} done, about {_duration(left)} left{also}", file=sys.stderr, flush=True)
             self.said = share
 
 

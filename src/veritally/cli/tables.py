@@ -40,7 +40,7 @@ def print_outcome(outcome: Outcome, explain: bool) -> None:
         return
     table = Table(box=None, header_style="dim", pad_edge=False)
     first = "winner" if outcome.choose == 1 else f"best {outcome.choose}"
-    sure = () if outcome.belief is None else ("P(best)",)
+    sure = () if outcome.p_best is None else ("P(best)",)
     for title in ("decision", first, *sure, "runner-up", "lead", "voters"):
         table.add_column(title, justify="right" if title in ("P(best)", "lead", "voters") else "left")
     for name, one in outcome.singles():
@@ -126,8 +126,8 @@ def _summary(outcome: Outcome) -> tuple[str, ...]:
     """One decision in a line: the chosen, perhaps how sure that is, the runner-up, the lead, voters."""
     explanation = outcome.explain()
     sure = []
-    if outcome.belief is not None:
-        best = dict(zip(outcome.alternatives, outcome.belief.p_best, strict=True))
+    if outcome.p_best is not None:
+        best = dict(zip(outcome.alternatives, outcome.p_best, strict=True))
         sure.append(_percent(best[outcome.ordered[0]]))
     if explanation.runner_up is None:
         return _chosen(outcome), *sure, "", "", str(outcome.voters)
@@ -150,7 +150,9 @@ def _print_single(console: Console, outcome: Outcome, explain: bool) -> None:
     explanation = outcome.explain()
     lines = _verdict(outcome, explanation)
     if outcome.belief is not None:
-        lines[1:1] = _sureness(outcome, outcome.belief)
+        lines[1:1] = [*_sureness(outcome), *_found_out(outcome, outcome.belief)]
+    elif outcome.p_best is not None:
+        lines[1:1] = _sureness(outcome)
     for line in lines:
         console.print(Text(line), soft_wrap=True)
     if explain:
@@ -190,13 +192,20 @@ def _percent(share: float) -> str:
     return "< 1%" if share < 0.005 else f"{share:.0%}"
 
 
-def _sureness(outcome: Outcome, belief: Belief) -> list[str]:
-    """Say how sure it is, and what was found out on the way."""
+def _sureness(outcome: Outcome) -> list[str]:
+    """Say how sure it is."""
+    if len(outcome.winners) > 1:
+        return []
     names = outcome.ordered
-    best = dict(zip(outcome.alternatives, belief.p_best, strict=True))
+    best = dict(zip(outcome.alternatives, outcome.p_best, strict=True))
     near = [name for name in names if name in outcome.credible or name == names[0]]
     told = f"{_and(near)} cannot be told apart at 95%" if len(near) > 1 else "it stands apart from all others at 95%"
-    lines = [f"{names[0]} is best with {_percent(best[names[0]])}; {told}."] if len(outcome.winners) == 1 else []
+    return [f"{names[0]} is best with {_percent(best[names[0]])}; {told}."]
+
+
+def _found_out(outcome: Outcome, belief: Belief) -> list[str]:
+    """Say what was found out on the way."""
+    lines = []
     ratio, low, high = (float(x) for x in belief.scale)
     if low < high:
         lines.append(f"Estimated: σ/τ = {ratio:.2g} ({low:.2g} to {high:.2g}), one observation's noise to the spread.")
@@ -216,6 +225,11 @@ def _scores(outcome: Outcome) -> Table:
     table.add_column()
     table.add_column(justify="right")
     table.add_column(width=_BAR, no_wrap=True)
+    sure = {} if outcome.p_best is None else dict(zip(outcome.alternatives, outcome.p_best, strict=True))
+    if sure:
+        table.show_header, table.header_style = True, "dim"
+        table.columns[2].header = "score"
+        table.add_column("P(best)", justify="right")
     score = {name: float(value) for name, value in zip(outcome.alternatives, outcome.scores, strict=True)}
     low, high = min(score.values()), max(score.values())
     zero = low - (high - low) / 10 if outcome.method.normalized and low * high > 0 and high > low else 0.0
@@ -226,7 +240,8 @@ def _scores(outcome: Outcome) -> Table:
             style = "bold green" if rank <= outcome.choose else ""
             number = f"{rank}{'=' if len(tier) > 1 else ''}"
             bar = _bar(score[name] - zero, lengths, "green" if style else "blue")
-            table.add_row(number, Text(str(name), style=style), f"{score[name]:.4g}", bar)
+            chance = [_percent(sure[name])] if sure else []
+            table.add_row(number, Text(str(name), style=style), f"{score[name]:.4g}", bar, *chance)
         rank += len(tier)
     return table
 

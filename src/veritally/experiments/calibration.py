@@ -10,6 +10,7 @@ import numpy as np
 from veritally.arrays import Array
 from veritally.ballots import Kind, coarsened
 from veritally.checks import whole
+from veritally.errors import InputError
 from veritally.experiments.lineup import Entry, Told
 from veritally.inference.posterior import Posterior
 from veritally.noise.scenario import Draws, Scenario, scenario
@@ -80,7 +81,7 @@ def calibrate(
     given
         A scenario or the name of one; its ``votes`` are what the voters report.
     rule
-        ``posterior``, or ``posterior:sigma=estimated`` to keep σ and τ from it.
+        ``posterior``, ``posterior:sigma=estimated`` to keep σ and τ from it, or a learned rule.
     instances, seed
         How many decisions to draw, from which seed.
     backend
@@ -89,8 +90,13 @@ def calibrate(
         Fields of the scenario to set.
     """
     chosen = scenario(given, **changes)
-    made = Entry.of(rule).make(Told.of(chosen), seed)
-    say = partial(_said, replace(made, estimate="mean"), chosen.votes)
+    entry = Entry.of(rule)
+    made = entry.make(Told.of(chosen), seed)
+    if isinstance(made, Posterior):
+        made = replace(made, estimate="mean")
+    if not hasattr(made, "p_best") and not isinstance(made, Posterior):
+        raise InputError(f"the rule {entry.info.name} gives no probabilities to calibrate; try posterior")
+    say = partial(_said, made, entry.votes or chosen.votes)
     total = np.zeros((3, _BINS))
     for drawn in _drawn(chosen, seed, whole(instances, "instances", least=1), backend):
         if backend == "jax":
@@ -119,9 +125,10 @@ def _compiled(function: Any) -> Any:
     return function if hasattr(function, "lower") else jax.jit(function)
 
 
-def _said(rule: Posterior, votes: Kind, values: Array, reported: Array) -> Array:
+def _said(rule: Any, votes: Kind, values: Array, reported: Array) -> Array:
     """Return P(best) as the rule says."""
-    return rule.fitted(coarsened(ballots_from(values, reported), votes)).p_best()
+    ballots = coarsened(ballots_from(values, reported), votes)
+    return rule.fitted(ballots).p_best(ballots)
 
 
 def binned(said: Array, truth: Array) -> Array:

@@ -36,6 +36,8 @@ _SOURCES = (
     "registry.py",
     "likelihood/*.py",
     "inference/*.py",
+    "learned/*.py",
+    "learned/models/*.safetensors",
     "rules/*.py",
     "noise/*.py",
     "experiments/chunks.py",

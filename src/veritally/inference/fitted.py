@@ -165,8 +165,11 @@ class Fitted:
             return []
         return [f"no votes compare {', '.join(apart)} with the others: what stands between them is the prior alone"]
 
-    def p_best(self, size: int = 1000) -> Array:
-        """Return P(best) alone, ``(..., alternative)``, by so many draws from normals; compiles under ``jax.jit``."""
+    def p_best(self, ballots: Ballots, size: int = 1000) -> Array:
+        """Return P(best) alone, ``(..., alternative)``, by so many draws from normals; compiles under ``jax.jit``.
+
+        ``ballots`` are those it was fitted to.
+        """
         fit, mask = self.fit, self.ballots.mask
         xp = namespace(mask, fit.weight)
         draws = _drawn(fit.moments, fit.freedom, size, Random.of(fit.weight, self.seed, _STREAM))

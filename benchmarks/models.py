@@ -1,0 +1,68 @@
+"""The shipped models: python benchmarks/models.py learned|learned-noisy|learned-universal [FOLDER].
+
+Trains by the recipe, on whatever device JAX finds, and writes weights and card into src/veritally/learned/models, or
+into FOLDER. Interrupted, it goes on from a checkpoint there. ``python benchmarks/models.py card NAME`` measures the
+held-out loss of weights that are there and writes the card.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from veritally.learned.card import carded, held_out, written
+from veritally.learned.lessons import DeepSetsLesson, UniversalLesson
+from veritally.learned.models import Model, model
+from veritally.learned.rule import Learned, Universal
+from veritally.learned.training import fit
+from veritally.noise.scenario import SCENARIOS
+
+MODELS = Path(__file__).parents[1] / "src" / "veritally" / "learned" / "models"
+RECIPES: dict[str, tuple[Any, int]] = {
+    "learned": (DeepSetsLesson(), 5000),
+    "learned-noisy": (DeepSetsLesson(scenario=SCENARIOS["count-noise"]), 5000),
+    "learned-universal": (UniversalLesson(), 60_000),
+}
+_VOTERS, _ALTERNATIVES = (5, 349), (5, 14)
+_DECISIONS = 400
+
+
+def train(name: str, folder: Path) -> None:
+    """Train a model, or go on with it."""
+    lesson, steps = RECIPES[name]
+
+    def say(now: Any) -> None:
+        if now.step % (steps // 50) == 0:
+            print(f"{now.step:,} of {now.steps:,}: loss {now.loss:.4f}, accuracy {now.accuracy:.3f}", flush=True)
+
+    trained = fit(lesson, steps=steps, checkpoint=folder / f"{name}.checkpoint", every=steps // 50, progress=say)
+    carded(trained, lesson.to_dict(), steps, 0).save(folder / f"{name}.safetensors")
+
+
+def card(name: str, folder: Path) -> None:
+    """Measure the held-out loss and write the card."""
+    path = folder / f"{name}.safetensors"
+    held = {}
+    universal = name.endswith("universal")
+    for table in SCENARIOS if universal else (_own(name),):
+        scenario = SCENARIOS[table]
+        if universal:
+            said = Universal(scenario.sigma, 1.0, scenario.count_error, (1.0, 49.0), str(path)).p_best
+        else:
+            said = Learned(str(path)).rule().p_best
+        held[table] = held_out(said, scenario, _VOTERS, _ALTERNATIVES, decisions=_DECISIONS)
+        print(table, held[table], flush=True)
+    found = model(path, "universal" if universal else "deepsets")
+    made = Model(found.parameters, found.card | {"held_out": held})
+    made.save(path)
+    path.with_suffix(".md").write_text(written(made, name))
+
+
+def _own(name: str) -> str:
+    return "count-noise" if name.endswith("noisy") else "high-variance"
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "card":
+        card(sys.argv[2], Path(sys.argv[3]) if len(sys.argv) > 3 else MODELS)
+    else:
+        train(sys.argv[1], Path(sys.argv[2]) if len(sys.argv) > 2 else MODELS)

@@ -1,0 +1,126 @@
+"""``veritally train``: a rule learned from simulated votes."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from veritally.cli.options import made, noise_options
+from veritally.cli.progress import bar
+from veritally.errors import InputError
+
+_EXAMPLES = """\b
+Examples:
+  veritally train my.safetensors --scenario low-variance --plot curve.png
+  veritally decide votes.csv --rule learned --model my.safetensors
+  veritally train short.safetensors --batches 200 --batch-size 32 --voters 3-20 --sigma 3
+  veritally train best.safetensors --search 20       # of the paper's 144 configurations; can be interrupted
+"""
+
+
+class _Range(click.ParamType[tuple[int, int]]):
+    """Two whole numbers, LOW-HIGH, or one."""
+
+    name = "range"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        if isinstance(value, tuple):
+            return value
+        low, _, high = str(value).partition("-")
+        try:
+            return int(low), int(high or low)
+        except ValueError:
+            self.fail(f"{value!r} is no range; write LOW-HIGH, such as 5-349", param, ctx)
+
+
+@click.command(epilog=_EXAMPLES, short_help="Train a rule on simulated votes.")
+@click.argument("file", type=click.Path(dir_okay=False))
+@noise_options
+@click.option(
+    "--voters", type=_Range(), default="5-349", show_default=True, metavar="LOW-HIGH", help="In a mini-batch."
+)
+@click.option("--alternatives", type=_Range(), default="5-14", show_default=True, metavar="LOW-HIGH", help="Likewise.")
+@click.option("--batches", type=click.IntRange(min=1), default=5000, show_default=True, help="Number of mini-batches.")
+@click.option("--batch-size", type=click.IntRange(min=1), default=128, show_default=True, help="Decisions in each.")
+@click.option("--learning-rate", type=float, default=3e-4, show_default=True, help="The step of Adam.")
+@click.option("--encoder-layers", type=click.IntRange(min=0), default=4, show_default=True, help="Before the sum.")
+@click.option("--decoder-layers", type=click.IntRange(min=0), default=2, show_default=True, help="After the sum.")
+@click.option(
+    "--pool", type=click.Choice(["max", "mean"]), default="max", show_default=True, help="λ, over alternatives."
+)
+@click.option("--total", type=click.Choice(["sum", "mean"]), default="sum", show_default=True, help="Σ, over voters.")
+@click.option("--width", type=click.IntRange(min=1), default=64, show_default=True, help="Of hidden layers.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same weights.")
+@click.option(
+    "--search",
+    type=click.IntRange(min=1, max=144),
+    metavar="N",
+    help="Train N of the paper's 144 configurations, drawn at random, and keep the best.",
+)
+@click.option(
+    "--held-out",
+    type=click.IntRange(min=0),
+    default=200,
+    show_default=True,
+    help="Decisions on which to measure the loss beside that of posterior.",
+)
+@click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Save the training curve.")
+def train(
+    file: str,
+    name: str | None,
+    prior: str | None,
+    experience: str | None,
+    noise: str | None,
+    count_error: str | None,
+    sigma: str | None,
+    held_out: int,
+    plot: str | None,
+    **recipe: Any,
+) -> None:
+    """Train the paper's network on simulated votes, into FILE (.safetensors), with a card FILE.md beside it.
+
+    Votes come from a scenario, by default the paper's high-variance condition; numbers of voters and alternatives are
+    drawn anew for each mini-batch. A run that was interrupted, even killed, goes on from its last checkpoint when the
+    same command is given again.
+    """
+    from veritally.learned.teaching import checked_path
+    from veritally.learned.teaching import train as train_
+
+    parts = {"prior": prior, "experience": experience, "noise": noise, "count_error": count_error}
+    usual = name is None and sigma is None and not any(parts.values())
+    scenario = made(name="high-variance" if usual else name, ballots=None, sigma=sigma, **parts)
+    path = checked_path(file)
+    if plot is not None:
+        from veritally.plots import require_picture
+
+        require_picture(plot)
+    if recipe["search"] and any(recipe[key] != usual for key, usual in _SEARCHED.items()):
+        raise InputError("--search chooses the layers, the learning rate, λ and Σ itself; leave these options out")
+    if path.with_suffix(".checkpoint").exists():
+        click.echo(f"Going on from {path.with_suffix('.checkpoint')}", err=True)
+    try:
+        with bar("Training") as progress:
+            model = train_(path, scenario, held_out_decisions=held_out, progress=progress, **recipe)
+    except KeyboardInterrupt:
+        click.echo("What is done is kept beside it; the same command goes on from there", err=True)
+        raise
+    if plot is not None:
+        from veritally.plots import save_curve
+
+        save_curve(model.card["curve"], plot)
+        click.echo(f"Saved {plot}", err=True)
+    click.echo(_summary(path, model.card))
+
+
+_SEARCHED = {"learning_rate": 3e-4, "encoder_layers": 4, "decoder_layers": 2, "pool": "max", "total": "sum"}
+
+
+def _summary(path: Path, card: dict[str, Any]) -> str:
+    """Say what came of it."""
+    lines = []
+    for row in (card["held_out"] or {}).values():
+        beside = f"posterior {row['posterior']:.4f}, difference {row['difference']:.4f} ± {row['difference_se']:.4f}"
+        lines.append(f"Held-out loss {row['loss']:.4f} ± {row['loss_se']:.4f} ({beside}), {row['decisions']} decisions")
+    lines.append(f"Weights: {path}; card: {path.with_suffix('.md')}")
+    lines.append(f"Use: veritally decide VOTES --rule learned --model {path}")
+    return "\n".join(lines)

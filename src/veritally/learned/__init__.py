@@ -1,0 +1,1 @@
+"""Learned rules: networks that encode each voter, sum, and decode."""

@@ -1,0 +1,138 @@
+"""Cards: what a model was trained on and what came of it, for people and for programs."""
+
+import importlib.metadata
+import math
+import platform
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from veritally.arrays import Array
+from veritally.ballots import Ballots
+from veritally.inference.posterior import Posterior
+from veritally.learned.models import Model
+from veritally.learned.rule import Learned
+from veritally.learned.training import Trained
+from veritally.noise.errors import Percentage, Replacement
+from veritally.noise.observation import BernoulliArms
+from veritally.noise.prior import NormalTruth
+from veritally.noise.scenario import Scenario
+from veritally.noise.simulation import simulate
+
+_LEAST = 1e-12  # of a probability whose logarithm is taken
+_SEED = 1 << 20  # from which on seeds are for decisions that nobody trained on
+
+
+def held_out(
+    said: Callable[[Ballots], Array],
+    scenario: Scenario,
+    voters: tuple[int, int],
+    alternatives: tuple[int, int],
+    *,
+    decisions: int = 200,
+    seed: int = 0,
+    progress: Callable[[float], None] = lambda share: None,
+) -> dict[str, float]:
+    """Measure the loss on decisions that were not trained on, beside that of the exact posterior on the same.
+
+    ``said`` gives P(best) for rankings. The loss is the cross-entropy to the best alternative; numbers of voters and
+    alternatives are drawn for each decision.
+    """
+    exact = _posterior(scenario)
+    rows = []
+    for k in range(decisions):
+        random = np.random.default_rng((seed, _SEED, k))
+        m, n = (int(random.integers(low, high, endpoint=True)) for low, high in (voters, alternatives))
+        trial = simulate(scenario.replace(voters=m, alternatives=n), instances=1, seed=_SEED + seed + k)
+        ballots = trial.profile.coarsened("rankings").ballots
+        best = int(np.argmax(trial.truth[0]))
+        own, other = (np.asarray(p)[0] for p in (said(ballots), exact.fitted(ballots).p_best(ballots)))
+        losses = (-math.log(max(float(p[best]), _LEAST)) for p in (own, other))
+        rows.append((*losses, float(np.argmax(own) == best)))
+        progress((k + 1) / decisions)
+    table = np.array(rows)
+    table = np.column_stack([table, table[:, 0] - table[:, 1]])
+    names = ("loss", "posterior", "accuracy", "difference")
+    found = dict(zip(names, table.mean(axis=0).tolist(), strict=True))
+    errors = table.std(axis=0, ddof=1) / math.sqrt(decisions) if decisions > 1 else np.full(len(names), math.nan)
+    return {**found, **{f"{name}_se": float(error) for name, error in zip(names, errors, strict=True)}} | {
+        "decisions": decisions
+    }
+
+
+def _posterior(scenario: Scenario) -> Posterior:
+    """Return the exact posterior, told what there is to tell; noise that is not normal is taken for normal."""
+    error = scenario.count_error if isinstance(scenario.count_error, Percentage | Replacement) else None
+    possible = scenario.experience.possible
+    told: dict[str, Any] = {"count_error": error, "count_range": (max(1.0, float(min(possible))), float(max(possible)))}
+    if isinstance(scenario.prior, NormalTruth) and not isinstance(scenario.noise, BernoulliArms):
+        told |= {"sigma": scenario.sigma, "tau": scenario.prior.sd}
+    return Posterior(**told)
+
+
+def carded(
+    trained: Trained, lesson: dict[str, Any], steps: int, seed: int, held: dict[str, Any] | None = None
+) -> Model:
+    """Put weights and what there is to say of them together."""
+    names = ("veritally", "numpy", "jax", "optax")
+    versions = {"python": platform.python_version(), **{name: _version(name) for name in names}}
+    card = {"lesson": lesson, "steps": steps, "seed": seed, "held_out": held, "versions": versions}
+    return Model(trained.parameters, {**card, "loss": trained.loss, "curve": trained.curve})
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "source"
+
+
+def rule_of(path: str | Path) -> Callable[[Ballots], Array]:
+    """Return what a file of the paper's network says of P(best)."""
+    return Learned(str(path)).rule().p_best
+
+
+def written(model: Model, name: str) -> str:
+    """Write a card in Markdown."""
+    card, lesson = model.card, model.card["lesson"]
+    size = sum(int(np.size(x)) for x in model.parameters.values())
+    lines = [f"# {name}", "", f"Weights of the network {model.network}: {size:,} numbers.", "", "## Training", ""]
+    lines += ["| what | value |", "|---|---|"]
+    for key, value in lesson.items():
+        if isinstance(value, dict):
+            lines += [f"| {key}: {inner} | {_plain(own)} |" for inner, own in value.items()]
+        else:
+            lines.append(f"| {key} | {_plain(value)} |")
+    lines += [f"| mini-batches | {card['steps']:,} |", f"| seed | {card['seed']} |"]
+    lines.append(f"| running loss at the end | {card['loss']:.4f} |")
+    if card.get("held_out"):
+        lines += ["", "## Held-out loss", "", *_losses(card["held_out"])]
+    lines += ["", "## Versions", ""]
+    lines += [f"- {library} {version}" for library, version in card["versions"].items()]
+    return "\n".join(lines) + "\n"
+
+
+def _losses(held: dict[str, Any]) -> list[str]:
+    lines = [
+        "Cross-entropy to the best alternative on decisions that were not trained on, beside that of the exact "
+        "`posterior` on the same.",
+        "",
+        "| scenario | decisions | loss | posterior | difference | accuracy |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, row in held.items():
+        cells = [f"{row[key]:.4f} ± {row[f'{key}_se']:.4f}" for key in ("loss", "posterior", "difference", "accuracy")]
+        lines.append(f"| {name} | {row['decisions']} | {' | '.join(cells)} |")
+    return lines
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        return ", ".join(" × ".join(map(str, pair)) for pair in value)
+    if isinstance(value, list | tuple) and len(value) == 2:
+        return f"{value[0]:g} to {value[1]:g}"
+    if isinstance(value, dict):
+        return " ".join(str(part) for part in value.values())
+    return f"{value:g}" if isinstance(value, float) else "none" if value is None else str(value)

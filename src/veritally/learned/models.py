@@ -1,0 +1,94 @@
+"""Models: the weights of a network with the card that says how they came about, shipped or a user's own."""
+
+import functools
+import json
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from veritally.errors import InputError
+from veritally.learned.deepsets import Configuration, DeepSets
+from veritally.learned.layers import Parameters, Shapes
+from veritally.learned.universal import shapes as universal_shapes
+from veritally.learned.weights import load, save
+
+SHIPPED = ("learned", "learned-noisy", "learned-universal")
+_KEY = "veritally"  # under which a file has the card
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Weights and their card.
+
+    Attributes
+    ----------
+    parameters
+        The weights by name.
+    card
+        What was learned and how, as plain objects: ``lesson``, ``steps``, ``seed``, ``held_out``, ``versions``,
+        ``curve``.
+    """
+
+    parameters: Parameters = field(repr=False)
+    card: dict[str, Any]
+
+    @property
+    def network(self) -> str:
+        """``deepsets`` or ``universal``."""
+        return str(self.card["lesson"]["network"])
+
+    @functools.cached_property
+    def deepsets(self) -> DeepSets:
+        """The paper's network with these weights."""
+        return DeepSets(Configuration.from_dict(self.card["lesson"]["configuration"]), self.parameters)
+
+    def range(self, name: str) -> tuple[float, float] | None:
+        """Return from where to where ``voters``, ``alternatives``, ``counts`` or ``sigma`` were trained on."""
+        low_high = self.card["lesson"].get(name)
+        return None if low_high is None else (float(low_high[0]), float(low_high[1]))
+
+    def save(self, path: str | Path) -> None:
+        """Write the weights with their card."""
+        save(path, self.parameters, {_KEY: json.dumps(self.card)})
+
+
+def model(source: str | Path, network: str) -> Model:
+    """Return a model of a network, shipped by name or from a file."""
+    name = str(source)
+    path = files("veritally.learned").joinpath("models", f"{name}.safetensors") if name in SHIPPED else Path(name)
+    found = _read(str(path), _stamp(str(path)))
+    if found.network != network:
+        wanted = {"deepsets": "--rule learned", "universal": "--rule learned-universal"}[found.network]
+        raise InputError(f"{name}: holds the network {found.network}, for {wanted}")
+    return found
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    """Return what changes when a file does."""
+    try:
+        state = Path(path).stat()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
+    return state.st_mtime_ns, state.st_size
+
+
+@functools.lru_cache(maxsize=8)
+def _read(path: str, stamp: tuple[int, int]) -> Model:
+    parameters, about = load(path)
+    try:
+        card = json.loads(about[_KEY])
+        shapes = _shapes(card["lesson"])
+    except (KeyError, ValueError, TypeError, RecursionError):
+        raise InputError(f"{path}: holds no weights of a learned rule; `veritally train` makes such files") from None
+    if {name: x.shape for name, x in parameters.items()} != shapes:
+        raise InputError(f"{path}: its weights do not fit the network that its card describes")
+    return Model(parameters, card)
+
+
+def _shapes(lesson: Any) -> Shapes:
+    if lesson["network"] == "universal":
+        return universal_shapes()
+    if lesson["network"] == "deepsets":
+        return Configuration.from_dict(lesson["configuration"]).shapes()
+    raise ValueError(lesson["network"])

@@ -1,0 +1,98 @@
+"""Weights in files: the safetensors format, which holds arrays and text and can run nothing.
+
+A file is the length of a header in eight bytes, the header in JSON, and the arrays end to end. What does not fit is
+refused in a sentence. The `safetensors` package reads and writes the same files; here NumPy is enough.
+"""
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from veritally.errors import InputError
+
+_TYPES: dict[str, np.dtype[Any]] = {
+    "F32": np.dtype("<f4"),
+    "F64": np.dtype("<f8"),
+    "I32": np.dtype("<i4"),
+    "I64": np.dtype("<i8"),
+}
+_NAMES = {dtype: name for name, dtype in _TYPES.items()}
+_LARGEST_HEADER = 100_000_000  # bytes, as everywhere
+
+
+def save(path: str | os.PathLike[str], arrays: Mapping[str, Any], about: Mapping[str, str]) -> None:
+    """Write arrays and what there is to say about them; a file of that name is replaced whole or not at all."""
+    path = Path(path)
+    header: dict[str, Any] = {"__metadata__": dict(about)}
+    parts, place = [], 0
+    for name, array in arrays.items():
+        part = np.asarray(array, order="C")
+        part = part.astype(part.dtype.newbyteorder("<"), copy=False)
+        end = place + part.nbytes
+        header[name] = {"dtype": _NAMES[part.dtype], "shape": list(part.shape), "data_offsets": [place, end]}
+        parts.append(part.tobytes())
+        place = end
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    unfinished = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with unfinished.open("wb") as file:
+            file.write(b"".join([len(text).to_bytes(8, "little"), text, *parts]))
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
+
+
+def load(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Read arrays and what is said about them."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
+    try:
+        return _parsed(content)
+    except _DamagedError as error:
+        raise InputError(f"{path}: is not a whole safetensors file ({error})") from None
+
+
+class _DamagedError(Exception):
+    pass
+
+
+def _parsed(content: bytes) -> tuple[dict[str, Any], dict[str, str]]:
+    length = int.from_bytes(content[:8], "little")
+    if len(content) < 8 or length > min(len(content) - 8, _LARGEST_HEADER):
+        raise _DamagedError("its header does not fit into it")
+    try:
+        header = json.loads(content[8 : 8 + length])
+        about = header.pop("__metadata__", {})
+        arrays = {name: _array(content[8 + length :], entry) for name, entry in header.items()}
+        used = sum(array.nbytes for array in arrays.values())
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError) as error:
+        raise _DamagedError("its header is no list of arrays") from error
+    if used != len(content) - 8 - length:
+        raise _DamagedError("its arrays do not fill it")
+    if not isinstance(about, dict) or not all(isinstance(text, str) for text in about.values()):
+        raise _DamagedError("what it says about itself is no text")
+    return arrays, about
+
+
+def _array(buffer: bytes, entry: dict[str, Any]) -> Any:
+    dtype, shape, (start, end) = _TYPES[entry["dtype"]], entry["shape"], entry["data_offsets"]
+    numbers = [*shape, start, end]
+    if not all(isinstance(number, int) and not isinstance(number, bool) and number >= 0 for number in numbers):
+        raise _DamagedError("its header has numbers that are none")
+    if end > len(buffer) or end - start != math.prod(shape) * dtype.itemsize:
+        raise _DamagedError("an array has another size than its header says")
+    array = np.frombuffer(buffer[start:end], dtype).reshape(shape)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise _DamagedError("it has numbers that are not finite")
+    return array

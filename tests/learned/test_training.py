@@ -1,0 +1,257 @@
+"""Training: what it learns, that it can be interrupted, and what the command says."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import veritally as vt
+from support import random_profile
+from veritally.cli import cli
+from veritally.learned.deepsets import Configuration
+from veritally.learned.lessons import DeepSetsLesson, UniversalLesson
+from veritally.learned.models import model
+from veritally.learned.practice import decisions
+from veritally.learned.training import fit, measured
+from veritally.noise.scenario import SCENARIOS
+
+SMALL = Configuration(encoder_layers=1, decoder_layers=1, width=8)
+EASY = DeepSetsLesson(SMALL, SCENARIOS["low-variance"], (4, 5), (3, 5), 16, 1e-2)
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, list(map(str, arguments)))
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return fit(EASY, steps=200, seed=1)
+
+
+def test_it_learns(trained):
+    before, _ = measured(EASY, EASY.initial(1), batches=16)
+    after, error = measured(EASY, trained.parameters, batches=16)
+    assert after + 3 * error < before
+    assert trained.curve[-1][0] == 200
+    assert trained.curve[-1][1] < trained.curve[0][1]
+    assert trained.curve[-1][2] > trained.curve[0][2]
+
+
+def test_the_same_seed_gives_the_same_weights(trained):
+    again = fit(EASY, steps=200, seed=1)
+    for name, x in trained.parameters.items():
+        np.testing.assert_array_equal(again.parameters[name], x)
+    assert (EASY.initial(2)["encoder.0.w"] != EASY.initial(1)["encoder.0.w"]).any()
+    assert EASY.step(2, 0) != EASY.step(1, 0) or EASY.step(2, 1) != EASY.step(1, 1)
+
+
+def test_an_interrupted_run_ends_where_it_would_have_ended(trained, tmp_path):
+    checkpoint = tmp_path / "c.checkpoint"
+
+    def stop(progress):
+        if progress.step == 130:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(EASY, steps=200, seed=1, checkpoint=checkpoint, every=20, progress=stop)
+    assert checkpoint.exists()
+    steps = []
+    again = fit(EASY, steps=200, seed=1, checkpoint=checkpoint, every=20, progress=lambda now: steps.append(now.step))
+    assert min(steps) > 100
+    assert not checkpoint.exists()
+    assert again.curve == trained.curve
+    for name, x in trained.parameters.items():
+        np.testing.assert_array_equal(again.parameters[name], x)
+
+
+def test_a_checkpoint_of_another_training_is_refused(tmp_path):
+    checkpoint = tmp_path / "c.checkpoint"
+
+    def stop(progress):
+        if progress.step == 40:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(EASY, steps=60, seed=1, checkpoint=checkpoint, every=10, progress=stop)
+    with pytest.raises(vt.InputError, match="from another training"):
+        fit(EASY, steps=60, seed=2, checkpoint=checkpoint)
+    checkpoint.write_bytes(checkpoint.read_bytes()[:-9])
+    with pytest.raises(vt.InputError, match="not a whole safetensors file"):
+        fit(EASY, steps=60, seed=1, checkpoint=checkpoint)
+
+
+def test_a_loss_that_runs_off_is_said():
+    lesson = DeepSetsLesson(SMALL, voters=(3, 4), alternatives=(3, 4), size=4, learning_rate=1e30)
+    with pytest.raises(vt.InputError, match="lower learning rate"):
+        fit(lesson, steps=50)
+
+
+def test_mini_batches_need_few_programs():
+    lesson = DeepSetsLesson()
+    assert len(lesson.sizes) == 4
+    places = {}
+    for step in range(2000):
+        place, (m, n) = lesson.step(0, step)
+        places.setdefault(place, []).append(m)
+        assert lesson.sizes[place][1] >= m
+        assert lesson.sizes[place][2] >= n
+    numbers = [m for own in places.values() for m in own]
+    assert (min(numbers), max(numbers)) == (5, 349)
+    for place, own in places.items():  # no voter is padded in vain
+        assert place == 0 or min(own) > lesson.sizes[place - 1][1]
+
+
+def test_specialists_get_a_program_for_each_number_of_alternatives():
+    """What a specialist knows depends on how many alternatives there are, so that padding would not do."""
+    scenario = SCENARIOS["high-variance"].replace(experience="specialists:2:40:1")
+    lesson = DeepSetsLesson(scenario=scenario, alternatives=(3, 5))
+    assert {n for _, _, n in lesson.sizes} == {3, 4, 5}
+    place, (_, n) = lesson.step(0, 3)
+    _, ballots = lesson.draw(lesson.sizes[place], jax.random.key(0), jnp.asarray((4, n)))
+    assert (np.sum(np.asarray(ballots.counts) == 40, axis=-1) == 2).all()
+
+
+def test_padding_changes_no_loss():
+    """A mini-batch in a larger program has the same distribution, and voters beyond it do not count."""
+    lesson = EASY
+    truth, ballots = lesson.draw((8, 6, 5), jax.random.key(0), jnp.asarray((4, 3)))
+    assert truth.shape == (8, 5)
+    assert np.asarray(ballots.mask).sum(axis=-1).tolist() == [3] * 8
+    assert np.asarray(ballots.multiplicity).sum(axis=-1).tolist() == [4] * 8
+    assert (np.asarray(ballots.votes)[..., 3:] == 0).all()
+    assert np.asarray(ballots.votes)[..., :3].sum(axis=-1).tolist() == [[6.0] * 6] * 8
+
+
+def test_a_scenario_of_one_size_is_refused():
+    with pytest.raises(vt.InputError, match="given counts are 2 × 3"):
+        DeepSetsLesson(scenario=vt.Scenario(voters=2, alternatives=3, experience=[[1, 2, 3], [4, 5, 6]]))
+
+
+def test_practice_is_what_it_says_it_is():
+    drawn = jax.jit(decisions, static_argnums=(1, 2, 3))(jax.random.key(1), 300, 9, 7)
+    ranks, counts, times, mask = map(np.asarray, drawn.ballots)
+    seen = ranks > 0
+    assert ((counts > 0) == seen).all()
+    length = seen.sum(axis=-1)
+    np.testing.assert_array_equal(ranks.sum(axis=-1), length * (length + 1) / 2)  # midranks, ties or not
+    assert set(np.unique(times)) == {0.0, 1.0}
+    assert counts.max() <= 20_000
+    assert counts[seen].min() >= 1
+    assert (mask.sum(axis=-1) <= 7).all()
+    sigma = np.exp(np.asarray(drawn.setting.log_sigma))
+    assert 0.099 < sigma.min() < 0.3 < 30 < sigma.max() < 100.1
+    full, top = (ranks.max(axis=-1) == length), (np.sum(ranks == 1, axis=-1) == 1)
+    assert 0.4 < full[length > 1].mean() < 0.95
+    assert top[length > 1].mean() > 0.8
+    assert {0.0, 1.0} == set(np.unique(np.asarray(drawn.setting.told)))
+
+
+def test_the_universal_network_learns():
+    lesson = UniversalLesson(cells=600, panels=((4, 4),))
+    loss = jax.jit(partial(lesson.loss, lesson.sizes[0]))
+    before, after = (
+        np.mean([loss(parameters, jax.random.key(k), jnp.zeros(2))[0] for k in range(20)])
+        for parameters in (lesson.initial(0), fit(lesson, steps=100, seed=0).parameters)
+    )
+    assert after < before
+    assert all(n <= 50 and m <= 1000 for _, m, n in UniversalLesson().sizes)
+
+
+ARGUMENTS = ("--batches", 120, "--batch-size", 8, "--voters", "5", "--alternatives", "3-4", "--width", 8)
+ARGUMENTS += ("--encoder-layers", 1, "--decoder-layers", 1, "--held-out", 4, "--sigma", 3, "--learning-rate", 0.01)
+
+
+def test_the_command_trains_a_rule_that_decides(tmp_path):
+    path = tmp_path / "my.safetensors"
+    result = run("train", path, *ARGUMENTS, "--plot", tmp_path / "curve.svg", "--count-error", "percentage:0.2")
+    assert result.exit_code == 0, result.output
+    assert "Held-out loss" in result.output
+    assert "posterior" in result.output
+    assert (tmp_path / "curve.svg").read_text().startswith("<?xml")
+    card = path.with_suffix(".md").read_text()
+    for part in ("| encoder_layers | 1 |", "percentage 0.2", "| voters | 5 to 5 |", "optax", "| as trained | 4 |"):
+        assert part in card.replace("configuration: ", "").replace("scenario: ", "")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["curve.svg", "my.md", "my.safetensors"]
+    votes = tmp_path / "votes.csv"
+    vt.write(random_profile(1, voters=5, alternatives=4).renamed("d", "v", "a"), votes)
+    told = json.loads(run("decide", votes, "--rule", "learned", "--model", path, "--json").stdout)
+    expected = vt.decide(vt.read(votes), rule="learned", model=str(path))
+    assert told["scores"] == pytest.approx(dict(zip(expected.alternatives, expected.scores, strict=True)))
+    assert run("decide", votes, "--model", path).output.startswith("By learned")
+    assert run("decide", votes, "--rule", "learned").exit_code == 0
+
+
+def test_a_search_keeps_the_best(tmp_path):
+    path = tmp_path / "best.safetensors"
+    arguments = ("--batches", 30, "--batch-size", 4, "--voters", "3", "--alternatives", "3-3", "--width", 4)
+    result = run("train", path, *arguments, "--search", 2, "--held-out", 0, "--seed", 5)
+    assert result.exit_code == 0, result.output
+    rows = json.loads((tmp_path / "best-search.json").read_text())
+    assert len(rows) == 2
+    assert rows == sorted(rows, key=lambda row: row["loss"])
+    chosen = model(path, "deepsets").card["lesson"]
+    first = {key: rows[0][key] for key in chosen["configuration"]}
+    assert chosen["configuration"] == first
+    assert chosen["learning_rate"] == rows[0]["learning_rate"]
+    parts = sorted((tmp_path / "best-search").iterdir())
+    stamps = [part.stat().st_mtime_ns for part in parts]
+    assert run("train", path, *arguments, "--search", 2, "--held-out", 0, "--seed", 5).exit_code == 0
+    assert [part.stat().st_mtime_ns for part in parts] == stamps  # finished ones are not trained again
+
+
+PROBLEMS = (
+    (("x.bin",), "ends in .safetensors"),
+    (("x.safetensors", "--voters", "9-3"), "highest number of voters"),
+    (("x.safetensors", "--voters", "few"), "is no range"),
+    (("x.safetensors", "--search", 3, "--pool", "mean"), "--search chooses"),
+    (("x.safetensors", "--noise", "cauchy"), "'cauchy' is unknown"),
+    (("x.safetensors", "--learning-rate", -1), "learning rate must be"),
+    (("x.safetensors", "--plot", "x.doc"), "cannot draw"),
+)
+
+
+@pytest.mark.parametrize(("arguments", "message"), PROBLEMS, ids=range(len(PROBLEMS)))
+def test_problems_are_said_in_a_sentence(arguments, message):
+    result = run("train", *arguments)
+    assert result.exit_code == 2
+    assert message in re.sub(r"\s+", " ", result.output)
+
+
+def test_without_jax_the_extra_is_named(tmp_path):
+    code = "import sys; sys.modules['optax'] = None\nimport veritally as vt; vt.train(sys.argv[1])"
+    command = [sys.executable, "-c", code, str(tmp_path / "x.safetensors")]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "pip install 'veritally[train]'" in result.stderr
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a signal that cannot be caught")
+def test_a_killed_run_goes_on(tmp_path):
+    arguments = [sys.executable, "-m", "veritally", "train"]
+    options = list(map(str, ARGUMENTS))
+    options[options.index("--batches") + 1] = "3000"
+    options[options.index("--held-out") + 1] = "0"
+    killed, checkpoint = tmp_path / "killed.safetensors", tmp_path / "killed.checkpoint"
+    process = subprocess.Popen([*arguments, str(killed), *options], stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 120
+    while not checkpoint.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.005)
+    assert process.poll() is None, process.stderr.read()
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert not killed.exists()
+    result = subprocess.run([*arguments, str(killed), *options], capture_output=True, text=True, check=True)
+    assert "Going on from" in result.stderr
+    whole = tmp_path / "whole.safetensors"
+    subprocess.run([*arguments, str(whole), *options], capture_output=True, check=True)
+    for name, x in model(whole, "deepsets").parameters.items():
+        np.testing.assert_array_equal(model(killed, "deepsets").parameters[name], x)

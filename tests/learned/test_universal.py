@@ -1,0 +1,221 @@
+"""The universal network: what must hold exactly, and that it is near the exact posterior."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import integrate
+
+import veritally as vt
+from support import random_profile, values_profiles
+from veritally.ballots import Rankings
+from veritally.learned import rule as learned_rule
+from veritally.learned import universal
+from veritally.learned.models import model
+from veritally.learned.universal import Setting, answer
+
+EXACT = {"rtol": 1e-8, "atol": 1e-9}
+
+
+@pytest.fixture(scope="module")
+def parameters():
+    return {name: x.astype(float) for name, x in model("learned-universal", "universal").parameters.items()}
+
+
+def setting(n, sigma=2.0, told=1.0, size=0.0, replaced=0.0, low=1.0, high=50.0):
+    return Setting(np.full(n, np.log(sigma)), *(np.asarray(float(x)) for x in (told, size, replaced, low, high)))
+
+
+SETTINGS = st.builds(
+    dict,
+    sigma=st.floats(0.1, 100),
+    told=st.sampled_from([0.0, 1.0]),
+    size=st.sampled_from([0.0, 0.5, 1.0]),
+    replaced=st.sampled_from([0.0, 0.33]),
+)
+
+
+def asked(parameters, ballots, **told):
+    """Means, deviations, logits and scale in double precision, of a single decision."""
+    n = ballots.counts.shape[-1]
+    given_ = answer(parameters, ballots, setting(n, **told))
+    return [*given_.second, given_.logits, *given_.scale]
+
+
+@settings(max_examples=15)
+@given(data=st.data())
+def test_voters_and_alternatives_have_no_order(parameters, data):
+    profile = data.draw(values_profiles(voters=(1, 6))).as_rankings()
+    told = data.draw(SETTINGS)
+    before = asked(parameters, profile.ballots, **told)
+    order = data.draw(st.permutations(profile.voters))
+    for x, y in zip(asked(parameters, profile.select(voters=order).ballots, **told), before, strict=True):
+        np.testing.assert_allclose(x, y, **EXACT)
+    order = list(data.draw(st.permutations(profile.alternatives)))
+    after = asked(parameters, profile.select(alternatives=order).ballots, **told)
+    for x, y in zip(after, before, strict=True):
+        np.testing.assert_allclose(x, y[order] if y.ndim else y, **EXACT)
+
+
+@settings(max_examples=15)
+@given(data=st.data())
+def test_zero_counts_and_padding_change_nothing(parameters, data):
+    profile = data.draw(values_profiles(voters=(1, 6))).as_rankings()
+    told = data.draw(SETTINGS)
+    before = asked(parameters, profile.ballots, **told)
+    ranks, counts, times, mask = profile.ballots
+    m, n = ranks.shape
+    wide = Rankings(
+        np.pad(ranks, ((0, 2), (0, 3))), np.pad(counts, ((0, 2), (0, 3))), np.pad(times, (0, 2)), np.pad(mask, (0, 3))
+    )
+    present = wide._replace(multiplicity=np.pad(times, (0, 2), constant_values=4))
+    for ballots in (wide, present):
+        for x, y in zip(asked(parameters, ballots, **told), before, strict=True):
+            np.testing.assert_allclose(x[:n] if y.ndim else x, y, **EXACT)
+    assert (asked(parameters, wide, **told)[2][n:] == -np.inf).all()
+    assert m
+
+
+@settings(max_examples=10)
+@given(data=st.data())
+def test_a_multiplicity_is_so_many_voters(parameters, data):
+    profile = data.draw(values_profiles(voters=(1, 4))).as_rankings()
+    times = np.array(data.draw(st.lists(st.integers(1, 3), min_size=len(profile), max_size=len(profile))))
+    ranks, counts, _, mask = profile.ballots
+    copied = Rankings(np.repeat(ranks, times, axis=0), np.repeat(counts, times, axis=0), np.ones(times.sum()), mask)
+    weighed = Rankings(ranks, counts, times.astype(float), mask)
+    for x, y in zip(asked(parameters, weighed), asked(parameters, copied), strict=True):
+        np.testing.assert_allclose(x, y, **EXACT)
+
+
+def test_voters_may_be_read_in_pieces(parameters, monkeypatch):
+    ballots = random_profile(3, voters=23, alternatives=6, zeros=True).ballots
+    whole = asked(parameters, ballots, told=0)
+    monkeypatch.setattr(universal, "_CELLS", 30)
+    for x, y in zip(asked(parameters, ballots, told=0), whole, strict=True):
+        np.testing.assert_allclose(x, y, **EXACT)
+
+
+@pytest.mark.usefixtures("x64")
+def test_jax_agrees(parameters):
+    for zeros, kind in ((False, "rankings"), (True, "rankings"), (True, "top")):
+        profile = random_profile(3, voters=12, alternatives=6, zeros=zeros, kind=kind)
+        ballots = profile.coarsened("rankings").ballots
+        on_jax = type(ballots)(*map(jnp.asarray, ballots))
+        told = setting(6, told=0.0, size=0.5)
+        expected = answer(parameters, ballots, told)
+        found = jax.jit(answer)(parameters, on_jax, Setting(*map(jnp.asarray, told)))
+        for x, y in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [0.2, 0.8])
+def test_expected_counts_are_those_of_their_distribution(size):
+    """True counts are log-uniform between what the report allows, cut to the range."""
+    for count in (1.0, 10.0, 49.0):
+        low, high = max(count / (1 + size), 1), min(count / (1 - size), 50)
+        norm = np.log(high / low)
+        root, mean = (integrate.quad(lambda c, p=p: c**p / c, low, high)[0] / norm for p in (0.5, 1))
+        told = (np.asarray(x) for x in (size, 0.0, 1.0, 50.0))
+        np.testing.assert_allclose(universal._expected(np.asarray(count), *told), (root, mean), rtol=1e-9)
+
+
+def test_replaced_counts_are_uniform():
+    told = (np.asarray(x) for x in (0.0, 0.25, 1.0, 50.0))
+    root, mean = universal._expected(np.asarray(9.0), *told)
+    other = integrate.quad(np.sqrt, 1, 50)[0] / 49
+    assert root == pytest.approx(0.75 * 3 + 0.25 * other)
+    assert mean == pytest.approx(0.75 * 9 + 0.25 * 25.5)
+
+
+def test_scores_scale_with_tau():
+    profile = random_profile(2, voters=9)
+    plain = vt.decide(profile, rule="learned-universal", sigma=3, tau=1)
+    wide = vt.decide(profile, rule="learned-universal", sigma=30, tau=10)
+    np.testing.assert_allclose(wide.scores, 10 * plain.scores, rtol=1e-4)
+    np.testing.assert_allclose(wide.p_best, plain.p_best, atol=1e-4)
+    found = vt.decide(profile, rule="learned-universal", sigma=3)  # τ from how well voters agree
+    unknown = vt.decide(profile, rule="learned-universal")
+    np.testing.assert_allclose(found.p_best, unknown.p_best, atol=1e-4)
+    assert (found.scores / unknown.scores).std() < 1e-3
+
+
+def test_favourites_are_rankings_with_all_others_tied():
+    profile = random_profile(2, voters=9, alternatives=5)
+    ranks = np.where(profile.top > 0, 1, 2)
+    by_top = vt.decide(profile.as_top(), rule="learned-universal")
+    by_ranks = vt.decide(vt.Profile(ranks=ranks, counts=profile.counts), rule="learned-universal")
+    np.testing.assert_allclose(by_top.scores, by_ranks.scores, atol=1e-6)
+
+
+def test_leaving_out_is_quick_for_many(monkeypatch):
+    profile = random_profile(2, voters=60, alternatives=5)
+    rule, ballots = vt.rule("learned-universal", sigma=3.0, tau=1.0), profile.ballots
+    full = rule.leave_one_out(ballots).scores
+    monkeypatch.setattr(learned_rule, "_REREAD", 0)
+    quick = rule.leave_one_out(ballots).scores
+    moved = full - rule.scores(ballots)
+    assert np.abs(quick - full).max() < 0.5 * np.abs(moved).max()
+    assert np.corrcoef((quick - rule.scores(ballots)).ravel(), moved.ravel())[0, 1] > 0.8
+
+
+LIMITS = (
+    ({"voters": 1001, "alternatives": 3}, {}, r"voters 1001 \(trained on 1 to 1000\)"),
+    ({"voters": 4, "alternatives": 51}, {}, r"alternatives 51 \(trained on 2 to 50\)"),
+    ({"voters": 4, "alternatives": 3}, {"sigma": 1000.0, "tau": 1.0}, r"σ/τ 1000 \(trained on 0.1 to 100\)"),
+)
+
+
+@pytest.mark.parametrize(("size", "told", "message"), LIMITS)
+def test_what_was_not_trained_on_is_warned_of(size, told, message):
+    with pytest.warns(vt.InputWarning, match=f"{message}; the rule posterior has no such limits"):
+        vt.decide(random_profile(1, **size), rule="learned-universal", **told)
+
+
+def test_large_counts_are_warned_of():
+    profile = vt.Profile(ranks=[[1, 2], [2, 1]], counts=[[5, 20_000], [3, 4]])
+    with pytest.warns(vt.InputWarning, match=r"counts 3 to 20000 \(trained on 1 to 10000\)"):
+        vt.decide(profile, rule="learned-universal")
+
+
+def test_an_error_of_unknown_size_is_refused():
+    with pytest.raises(vt.InputError, match="posterior can estimate"):
+        vt.decide(vt.Profile(ranks=[[1, 2]]), rule="learned-universal", count_error="percentage")
+
+
+@pytest.mark.parametrize("table", ["high-variance", "low-variance", "count-noise", "count-replacement"])
+def test_it_is_near_the_posterior(table):
+    """In 200 decisions the regrets hardly differ, where those of Borda do."""
+    rules = ["learned-universal", "posterior:votes=rankings", "borda"]
+    found = vt.compare(table, voters=10, instances=200, rules=rules, baseline=rules[1], seed=2)
+    rows = {row["rule"]: row for row in found.rows()}
+    row = rows["learned-universal"]
+    assert abs(row["difference"]) < 3 * row["difference_se"] + 0.01 * row["regret"]
+    assert row["correlation"] > rows["borda"]["correlation"]
+    assert row["correlation"] == pytest.approx(rows[rules[1]]["correlation"], abs=0.02)
+
+
+def test_it_says_of_the_truth_what_the_posterior_says():
+    """Estimates and P(best) beside the exact ones, in units of the spread of the truths."""
+    trials = vt.simulate("low-variance", voters=12, alternatives=6, instances=40, seed=4)
+    profile = trials.profile.as_rankings()
+    told = {"sigma": np.sqrt(10), "tau": 1.0}
+    exact = vt.decide(profile, rule="posterior", **told)
+    found = vt.decide(profile, rule="learned-universal", **told)
+    centred = exact.scores - exact.scores.mean(axis=-1, keepdims=True)
+    assert np.sqrt(np.mean((found.scores - centred) ** 2)) < 0.1
+    assert np.abs(found.p_best - exact.p_best).mean() < 0.02
+    unknown = vt.decide(profile, rule="learned-universal")
+    assert np.corrcoef(unknown.scores.ravel(), centred.ravel())[0, 1] > 0.97
+
+
+def test_a_model_of_ones_own_can_be_given(tmp_path):
+    found = model("learned-universal", "universal")
+    replace(found, parameters={name: 0 * x for name, x in found.parameters.items()}).save(tmp_path / "zero.safetensors")
+    profile = random_profile(1, voters=8)
+    zero = vt.decide(profile, rule="learned-universal", model=str(tmp_path / "zero.safetensors"), sigma=3, tau=1)
+    assert not np.allclose(zero.scores, vt.decide(profile, rule="learned-universal", sigma=3, tau=1).scores)

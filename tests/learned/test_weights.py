@@ -1,0 +1,140 @@
+"""Weights in files: whole, foreign and damaged ones."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from hypothesis import given
+from hypothesis import strategies as st
+
+import veritally as vt
+from veritally.learned.models import SHIPPED, model
+from veritally.learned.weights import load, save
+
+ARRAYS = {
+    "one": np.arange(6, dtype=np.float32).reshape(2, 3),
+    "two": np.array(3.5),
+    "three": np.zeros((0, 4), dtype=np.int64),
+}
+
+
+def test_the_reference_implementation_reads_what_is_written(tmp_path):
+    save(tmp_path / "w.safetensors", ARRAYS, {"about": "ü"})
+    found = safetensors.numpy.load_file(tmp_path / "w.safetensors")
+    assert set(found) == set(ARRAYS)
+    for name, array in ARRAYS.items():
+        np.testing.assert_array_equal(found[name], array)
+        assert found[name].dtype == array.dtype
+        assert found[name].shape == array.shape
+
+
+def test_what_the_reference_implementation_writes_is_read(tmp_path):
+    safetensors.numpy.save_file(ARRAYS, tmp_path / "w.safetensors", {"about": "ü"})
+    found, about = load(tmp_path / "w.safetensors")
+    assert about == {"about": "ü"}
+    for name, array in ARRAYS.items():
+        np.testing.assert_array_equal(found[name], array)
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory):
+    path = tmp_path_factory.mktemp("weights") / "w.safetensors"
+    save(path, ARRAYS, {})
+    return path, path.read_bytes()
+
+
+def refused(path, content):
+    path.write_bytes(content)
+    with pytest.raises(vt.InputError, match=re.escape(str(path))) as error:
+        load(path)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_cut_off_anywhere_is_refused(content):
+    path, whole = content
+    for length in range(len(whole)):
+        refused(path, whole[:length])
+    refused(path, whole + b"x")
+
+
+@given(st.binary(max_size=200))
+def test_random_bytes_are_refused(content, data):
+    refused(content[0], data)
+
+
+HEADERS = (
+    "[]",
+    "3",
+    "{",
+    '{"a": 1}',
+    '{"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}}',
+    '{"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 400]}}',
+    '{"a": {"dtype": "F32", "shape": [1e3], "data_offsets": [0, 4]}}',
+    '{"a": {"dtype": "O", "shape": [1], "data_offsets": [0, 4]}}',
+    '{"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}}',
+    '{"a": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}, "__metadata__": {"x": 3}}',
+    "[" * 100_000,
+)
+
+
+@pytest.mark.parametrize("header", HEADERS, ids=range(len(HEADERS)))
+def test_headers_that_lie_are_refused(content, header):
+    refused(content[0], len(header).to_bytes(8, "little") + header.encode() + b"\0\0\0\0")
+
+
+def test_numbers_that_are_not_finite_are_refused(tmp_path):
+    save(tmp_path / "w.safetensors", {"a": np.array([1.0, np.nan])}, {})
+    with pytest.raises(vt.InputError, match="not finite"):
+        load(tmp_path / "w.safetensors")
+
+
+def test_foreign_weights_are_refused(tmp_path):
+    path = tmp_path / "w.safetensors"
+    save(path, ARRAYS, {"format": "pt"})
+    with pytest.raises(vt.InputError, match="holds no weights of a learned rule"):
+        model(path, "deepsets")
+
+
+def test_weights_that_do_not_fit_their_card_are_refused(tmp_path):
+    found = model("learned", "deepsets")
+    card = json.loads(json.dumps(found.card))
+    card["lesson"]["configuration"]["width"] = 32
+    path = tmp_path / "w.safetensors"
+    save(path, found.parameters, {"veritally": json.dumps(card)})
+    with pytest.raises(vt.InputError, match="do not fit"):
+        model(path, "deepsets")
+
+
+@pytest.mark.parametrize("card", ["{}", '{"lesson": {"network": "other"}}', '{"lesson": []}', "3", "{"])
+def test_cards_that_say_nothing_are_refused(tmp_path, card):
+    path = tmp_path / "w.safetensors"
+    save(path, ARRAYS, {"veritally": card})
+    with pytest.raises(vt.InputError, match="holds no weights"):
+        model(path, "deepsets")
+
+
+def test_a_file_that_changes_is_read_anew(tmp_path):
+    path = tmp_path / "w.safetensors"
+    found = model("learned", "deepsets")
+    found.save(path)
+    before = model(path, "deepsets")
+    assert model(path, "deepsets") is before
+    model("learned-noisy", "deepsets").save(path)
+    assert not np.array_equal(model(path, "deepsets").parameters["encoder.0.w"], before.parameters["encoder.0.w"])
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_models_have_cards(name):
+    network = "universal" if name.endswith("universal") else "deepsets"
+    found = model(name, network)
+    assert found.card["steps"] > 0
+    assert found.card["curve"][-1][0] == found.card["steps"]
+    assert found.card["versions"]["jax"]
+    assert sum(x.nbytes for x in found.parameters.values()) < 4e6
+
+
+def test_the_other_network_is_refused():
+    with pytest.raises(vt.InputError, match="for --rule learned-universal"):
+        vt.decide(vt.Profile(ranks=[[1, 2]]), rule="learned", model="learned-universal")
