@@ -3,21 +3,20 @@
 Writes docs/exact/<name>.json, a row after each measurement; rows that are there are not measured again.
 """
 
-import json
 import multiprocessing
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
+
+from rows import Row, measure_rows
 
 import veritally as vt
 from veritally.experiments.calibration import Calibration, calibrate
 
 RESULTS = Path(__file__).parents[1] / "docs" / "exact"
 TABLES = ("high-variance", "low-variance", "count-noise", "count-replacement")
-Row = dict[str, Any]
 _PARTS, _EACH = 100, 200  # decisions to calibrate on, in parts that processes share
 
 
@@ -100,15 +99,8 @@ WHAT: dict[str, tuple[Callable[[], Iterator[Row]], Callable[[Row], Row]]] = {
 
 def main(name: str) -> None:
     """Measure what is not there yet."""
-    path = RESULTS / f"{name}.json"
-    done = json.loads(path.read_text()) if path.exists() else []
     plan, measure = WHAT[name]
-    for row in plan():
-        if any(all(other.get(key) == row[key] for key in row if key != "instances") for other in done):
-            continue
-        done.append(row | measure(row))
-        path.write_text(json.dumps(done, indent=1) + "\n")
-        print({key: value for key, value in done[-1].items() if key != "rows"}, flush=True)
+    measure_rows(RESULTS / f"{name}.json", plan(), measure)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""What the learned rules are worth, beside the tables: python benchmarks/learned.py grid|calibration|estimated|uniform.
+"""What the learned rules are worth: python benchmarks/learned.py grid|estimated|calibration|uniform|report.
 
-Writes docs/learned/<name>.json, a row after each measurement; rows that are there are not measured again.
+Writes docs/learned/<name>.json; ``report`` puts it together with the learned rows of the reproduced tables, in
+docs/learned/README.md.
 """
 
-import json
-import math
+import csv
 import multiprocessing
 import sys
 from collections.abc import Callable, Iterator
@@ -13,12 +13,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from models import UNIFORM
+from rows import Row, measure_rows, read_rows
+
 import veritally as vt
 from veritally.experiments.calibration import Calibration, calibrate
 
 RESULTS = Path(__file__).parents[1] / "docs" / "learned"
 TABLES = ("high-variance", "low-variance", "count-noise", "count-replacement")
-Row = dict[str, Any]
 _PARTS = 20  # of a measurement, which processes share
 
 # Conditions that nobody trained on: other numbers of voters and alternatives, other counts, other noise.
@@ -97,26 +99,120 @@ def _part(row: Row, seed: int) -> Calibration:
     return calibrate(_scenario(row["scenario"]), row["rule"], instances=row["instances"] // _PARTS, seed=seed)
 
 
+RULES = ("borda", "pairwise", "pairwise-normalized", "learned-universal", "posterior:votes=rankings")
+
+
+def uniform() -> Iterator[Row]:
+    """Yield where to compare a network trained on uniform noise with the derived rules."""
+    for voters in (3, 10, 30, 100):
+        yield {"voters": voters, "instances": 20_000 if voters < 100 else 5000}
+
+
+def _on_uniform(row: Row) -> Row:
+    own = f"learned:model={(RESULTS / 'uniform.safetensors').relative_to(Path.cwd())}"
+    found = vt.compare(UNIFORM, rules=[own, *RULES], baseline=own, workers=None, **row)
+    names = {own: "learned on it"}
+    keys = ("regret", "se", "difference", "difference_se")
+    return {"rules": {names.get(x["rule"], x["rule"]): {key: x[key] for key in keys} for x in found.rows()}}
+
+
 WHAT: dict[str, tuple[Callable[[], Iterator[Row]], Callable[[Row], Row]]] = {
     "grid": (grid, partial(_compared, rules=("posterior", "learned-universal"))),
     "estimated": (estimated, partial(_compared, rules=("posterior", "learned-universal:sigma=estimated"))),
     "calibration": (calibration, _calibrated),
+    "uniform": (uniform, _on_uniform),
 }
 
 
+_GRID = {"scenario": "scenario", "instances": "instances", "posterior": "posterior", "learned": "learned-universal"}
+_GRID |= {"ratio": "ratio", "ratio_se": "±"}
+_CALIBRATION = {
+    "scenario": "scenario",
+    "rule": "rule",
+    "instances": "decisions",
+    "error": "error",
+    "chance": "by chance",
+}
+
+
+def report() -> str:
+    """Write all that was measured in Markdown."""
+    parts = ["# Learned rules, measured", ""]
+    parts += ["Made by `python benchmarks/learned.py`; what it means is in [learned rules](../learned.md).", *_tables()]
+    if rows := _found("grid"):
+        parts += ["", "## Conditions that nobody trained on", ""]
+        parts += [_mean("the ratios of regret", [x["ratio"] for x in rows]), *_table(rows, _GRID | {"borda": "borda"})]
+        parts += ["", *(f"- {name}: {', '.join(f'{k} {v}' for k, v in GRID[name].items())}" for name in GRID)]
+    if rows := _found("estimated"):
+        parts += ["", "## Not told σ and τ", "", "Beside `posterior`, which is told.", *_table(rows, _GRID)]
+    if rows := _found("calibration"):
+        parts += [
+            "",
+            "## Calibration of P(best)",
+            "",
+            "Expected calibration error, all alternatives counted, and what ",
+        ]
+        parts[-1] += "perfect calibration would show by chance."
+        parts += _table(rows, _CALIBRATION)
+    if rows := _found("uniform"):
+        parts += ["", "## Uniform noise", "", "Regret where observations are uniform, σ = 2, and counts are 1 to 3."]
+        parts += _table([_written(x) for x in rows], {name: name for name in ("voters", *rows[0]["rules"])})
+    return "\n".join(parts) + "\n"
+
+
+def _written(row: Row) -> Row:
+    cells = {name: f"{own['regret']:.4f} ± {own['se']:.4f}" for name, own in row["rules"].items()}
+    return {"voters": row["voters"], **cells}
+
+
+def _found(name: str) -> list[Row]:
+    return read_rows(RESULTS / f"{name}.json")
+
+
+def _mean(what: str, numbers: list[float]) -> str:
+    return f"Mean of {what}: {sum(numbers) / len(numbers):.4f}; the highest: {max(numbers):.4f}."
+
+
+def _table(rows: list[Row], columns: dict[str, str]) -> list[str]:
+    def cell(x: Any) -> str:
+        return (
+            f"{x:.4f}" if isinstance(x, float) else f"{x:,}" if isinstance(x, int) else str(x if x is not None else "")
+        )
+
+    lines = ["", f"| {' | '.join(columns.values())} |", "|---" * len(columns) + "|"]
+    return lines + [f"| {' | '.join(cell(row.get(key)) for key in columns)} |" for row in rows]
+
+
+def _tables() -> list[str]:
+    """Return the learned rows of the reproduced tables, beside the published ones and the exact posterior."""
+    own, exact = (RESULTS.parent / folder / "results.csv" for folder in ("reproduction", "exact"))
+    with own.open() as ours, exact.open() as theirs:
+        learned = [row for row in csv.DictReader(ours) if row["rule"].startswith("learned")]
+        best = {(x["table"], x["voters"]): x for x in csv.DictReader(theirs) if x["rule"] == "posterior:votes=rankings"}
+    if not learned:
+        return []
+    parts = ["", "## The paper's tables", "", "Ratios are to `posterior` on the same instances."]
+    rows = []
+    for x in learned:
+        ratio = float(x["regret"]) / float(best[x["table"], x["voters"]]["regret"])
+        printed = f"{float(x['published']):.4f} ({float(x['z']):+.1f})" if x["published"] else ""
+        rows.append({"table": x["table"], "rule": x["rule"], "voters": int(x["voters"]), "ratio": ratio,
+                     "regret": f"{float(x['regret']):.4f} ± {float(x['se']):.4f}", "published": printed})  # fmt: skip
+    for table in TABLES:
+        ratios = [x["ratio"] for x in rows if (x["table"], x["rule"]) == (table, "learned-universal")]
+        parts.append(f"- {table}: {_mean('the ratios of learned-universal', ratios)}")
+    rows.sort(key=lambda x: (TABLES.index(x["table"]), x["rule"], x["voters"]))
+    return parts + _table(rows, {"table": "table", "rule": "rule", "voters": "voters", "regret": "regret",
+                                 "published": "published (z)", "ratio": "ratio"})  # fmt: skip
+
+
 def main(name: str) -> None:
-    """Measure what is not there yet."""
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{name}.json"
-    done = json.loads(path.read_text()) if path.exists() else []
-    plan, measure = WHAT[name]
-    for row in plan():
-        if any(all(other.get(key) == value for key, value in row.items()) for other in done):
-            continue
-        done.append(row | measure(row))
-        path.write_text(json.dumps(done, indent=1) + "\n")
-        print({key: round(value, 5) if isinstance(value, float) and math.isfinite(value) else value
-               for key, value in done[-1].items() if key != "rows"}, flush=True)  # fmt: skip
+    """Measure, or report."""
+    if name == "report":
+        (RESULTS / "README.md").write_text(report())
+    else:
+        plan, measure = WHAT[name]
+        measure_rows(RESULTS / f"{name}.json", plan(), measure)
 
 
 if __name__ == "__main__":

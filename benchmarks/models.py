@@ -1,8 +1,8 @@
-"""The shipped models: python benchmarks/models.py learned|learned-noisy|learned-universal [FOLDER].
+"""The shipped models: python benchmarks/models.py learned|learned-noisy|learned-universal|uniform [FOLDER].
 
-Trains by the recipe, on whatever device JAX finds, and writes weights and card into src/veritally/learned/models, or
-into FOLDER. Interrupted, it goes on from a checkpoint there. ``python benchmarks/models.py card NAME`` measures the
-held-out loss of weights that are there and writes the card.
+Trains by the recipe, on whatever device JAX finds, and writes the weights into src/veritally/learned/models, or into
+FOLDER (``uniform``, an example, belongs to docs/learned). Interrupted, it goes on from a checkpoint there. ``python
+benchmarks/models.py card NAME [FOLDER]`` measures the held-out loss of weights that are there, and writes the card.
 """
 
 import sys
@@ -17,10 +17,12 @@ from veritally.learned.training import fit
 from veritally.noise.scenario import SCENARIOS
 
 MODELS = Path(__file__).parents[1] / "src" / "veritally" / "learned" / "models"
+UNIFORM = SCENARIOS["high-variance"].replace(noise="uniform", experience="uniform:1:3", sigma=2.0)
 RECIPES: dict[str, tuple[Any, int]] = {
     "learned": (DeepSetsLesson(), 5000),
     "learned-noisy": (DeepSetsLesson(scenario=SCENARIOS["count-noise"]), 5000),
-    "learned-universal": (UniversalLesson(), 60_000),
+    "learned-universal": (UniversalLesson(), 70_000),
+    "uniform": (DeepSetsLesson(scenario=UNIFORM), 5000),
 }
 _VOTERS, _ALTERNATIVES = (5, 349), (5, 14)
 _DECISIONS = 400
@@ -43,8 +45,9 @@ def card(name: str, folder: Path) -> None:
     path = folder / f"{name}.safetensors"
     held = {}
     universal = name.endswith("universal")
-    for table in SCENARIOS if universal else (_own(name),):
-        scenario = SCENARIOS[table]
+    own = {"learned-noisy": "count-noise"}.get(name, "high-variance")
+    scenarios = SCENARIOS if universal else {"uniform": UNIFORM} if name == "uniform" else {own: SCENARIOS[own]}
+    for table, scenario in scenarios.items():
         if universal:
             said = Universal(scenario.sigma, 1.0, scenario.count_error, (1.0, 49.0), str(path)).p_best
         else:
@@ -55,10 +58,6 @@ def card(name: str, folder: Path) -> None:
     made = Model(found.parameters, found.card | {"held_out": held})
     made.save(path)
     path.with_suffix(".md").write_text(written(made, name))
-
-
-def _own(name: str) -> str:
-    return "count-noise" if name.endswith("noisy") else "high-variance"
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def median(work, repeats=7):
     return statistics.median(times)
 
 scenario = vt.scenario("high-variance", voters=300)
-slow = ("top-monte-carlo", "top-gradient")
+slow = ("top-monte-carlo", "top-gradient", "learned", "learned-noisy", "learned-universal")
 every = Lineup.of(None, "values", 10).labels
 lineup = Lineup.of([name for name in every if name not in slow], "values", 10)
 size, blocks = block_size(scenario), 12
@@ -224,6 +224,15 @@ def peers(profiles=60):
     return ours / profiles, theirs / profiles, rows
 
 
+def universal():
+    """The universal network's estimates and P(best) at 300 voters, against those of the posterior; one core."""
+    ballots = vt.simulate("high-variance", voters=300, instances=10).profile.as_rankings().ballots
+    told = {"sigma": 1000**0.5, "tau": 1.0}
+    network, posterior = (vt.rule(name, **told) for name in ("learned-universal", "posterior"))
+    exact = quickest(lambda: posterior.fitted(ballots).p_best(ballots), 2)
+    return quickest(lambda: network.fitted(ballots).p_best(ballots)) / 10, exact / 10
+
+
 def growth():
     """Peak memory of a comparison at 2,000 and at 20,000 instances."""
     sizes = ("20000", "2000")
@@ -232,7 +241,7 @@ def growth():
 
 
 def row(what, against, ours, theirs, limit, note=""):
-    return f"| {what} | {against} | {ours:.3f} s | {theirs:.3f} s | **{ours / theirs:.2f}** | {limit} | {note} |"
+    return f"| {what} | {against} | {ours:.3f} s | {theirs:.3f} s | **{ours / theirs:.3g}** | {limit} | {note} |"
 
 
 def main():
@@ -246,7 +255,9 @@ def main():
     what = "1,000,000 voters × 10 alternatives from tidy Parquet, `pairwise`"
     rows.append(row(what, "polars reading and pivoting it", ours, theirs, "3", f"peak {peak / 1e9:.2f} GB (limit 3)"))
     ours, theirs, rules = column()
-    what = f"a table's column at 300 voters, {rules} one-pass rules (all but the next row's), two processes"
+    what = (
+        f"a table's column at 300 voters, {rules} one-pass rules (all but networks and the next row's), two processes"
+    )
     rows.append(row(what, "NumPy drawing its normals and counts", ours, theirs, "10"))
     rows.append(row("`top-gradient`, 300 voters", "`top-monte-carlo` with 100 samples", *top_rules(), "1/3"))
     ours, theirs, _ = exact_score(1_000_000)
@@ -259,6 +270,8 @@ def main():
     ours, theirs, regrets = peers()
     note = "regret: " + ", ".join(f"{x['rule']} {x['regret']:.3f} (+{x['more']:.3f} ± {x['se']:.3f})" for x in regrets)
     rows.append(row(what, "TrueSkillThroughTime", ours, theirs, "1/5", note))
+    what = "`learned-universal`, σ given, 300 × 10, estimates and P(best), one core"
+    rows.append(row(what, "`posterior` on the same", *universal(), "1/20"))
     many, few = growth()
     memory = f"{many / 1e6:.0f} MB | {few / 1e6:.0f} MB | **{many / few:.2f}**"
     rows.append(f"| peak memory of `compare`, all rules, 20,000 instances | at 2,000 | {memory} | about 1 | |")

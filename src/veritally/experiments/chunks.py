@@ -75,6 +75,7 @@ class Chunk:
         configuration = {
             "scenario": self.scenario.to_dict(),
             "rules": self.lineup.labels,
+            "models": self.lineup.models,
             "measures": self.measures,
             "seed": self.seed,
             "instances": [self.start, self.stop, self.size],

@@ -1,12 +1,15 @@
 """The rules that compete on the same votes."""
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from veritally.ballots import KINDS, Kind
 from veritally.checks import whole
 from veritally.errors import InputError
+from veritally.learned.models import SHIPPED
 from veritally.noise.errors import Percentage, Replacement
 from veritally.noise.observation import BernoulliArms
 from veritally.noise.prior import NormalTruth
@@ -95,10 +98,10 @@ class Entry:
     def of(cls, text: str) -> "Entry":
         """Read ``NAME`` or ``NAME:PARAMETER=VALUE``.
 
-        ``samples=NUMBER`` is for Monte Carlo; ``votes=rankings`` (or ``values``, ``top``) gives a rule that takes any
-        votes only these; ``sigma=estimated`` and ``counts=believed`` keep from it what it would be told,
-        ``noise=told`` tells it that noise is not normal. ``posterior`` goes by the mode, which is quicker and has the
-        same regret, unless ``estimate=mean``.
+        ``samples=NUMBER`` is for Monte Carlo, ``model=FILE`` for learned rules; ``votes=rankings`` (or ``values``,
+        ``top``) gives a rule that takes any votes only these; ``sigma=estimated`` and ``counts=believed`` keep from it
+        what it would be told, ``noise=told`` tells it that noise is not normal. ``posterior`` goes by the mode, which
+        is quicker and has the same regret, unless ``estimate=mean``.
 
         >>> Entry.of("case5-monte-carlo:samples=1000").label
         'top-monte-carlo:samples=1000'
@@ -112,11 +115,17 @@ class Entry:
             kept = (key == "counts" or key in info.parameters) and "tau" in info.parameters and (key, value) in _CHANGED
             if chosen or kept:
                 parameters[key] = value
+            elif key == "model" and key in info.parameters and value:
+                info.make(model=value)  # which refuses what is no model
+                parameters[key] = value
             elif key == "samples" and key in info.parameters and value.isdecimal():
                 parameters[key] = whole(int(value), "samples", least=1, most=_MOST_SAMPLES)
             else:
                 info.require([key] if key not in ("votes", "counts") else [])
-                known = "samples=NUMBER, votes=rankings, sigma=estimated, counts=believed, noise=told and estimate=mean"
+                known = (
+                    "samples=NUMBER, model=FILE, votes=rankings, sigma=estimated, counts=believed, noise=told and "
+                    "estimate=mean"
+                )
                 raise InputError(f"{text!r}: of a rule's parameters only {known} can be given here, where they apply")
         label = ":".join([info.name, *(f"{key}={value}" for key, value in parameters.items())])
         return cls(label, info, tuple(parameters.items()))
@@ -197,6 +206,14 @@ class Lineup:
     def labels(self) -> tuple[str, ...]:
         """The names under which the rules compete."""
         return tuple(entry.label for entry in self.entries)
+
+    @property
+    def models(self) -> dict[str, str]:
+        """Digests of the weights that users brought."""
+        paths = [dict(entry.parameters).get("model") for entry in self.entries]
+        return {
+            path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in paths if path not in (None, *SHIPPED)
+        }
 
     @property
     def kinds(self) -> set[Kind | None]:

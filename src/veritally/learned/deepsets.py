@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
-from veritally.arrays import Array, namespace
+from veritally.arrays import Array, in_pieces, namespace
 from veritally.ballots import Ballots, require_known
 from veritally.checks import whole
 from veritally.errors import InputError
@@ -16,6 +16,7 @@ from veritally.rules.rule import Encoding
 
 FEATURES = 2
 LARGEST_COUNT = 50.0  # by which the paper divides counts
+_AT_ONCE = 1 << 13  # votes whose hidden values stay in the cache
 _POOLS = {"max": max_over, "mean": mean_over}
 
 Pool: TypeAlias = Literal["max", "mean"]
@@ -96,8 +97,13 @@ class DeepSets:
         length = xp.sum(xp.astype(seen, counts.dtype), axis=-1, keepdims=True)
         some = seen & (length > 1)
         place = xp.where(some, (length - ranks) / xp.where(length > 1, length - 1, 1), 0)
-        hidden = xp.stack([counts / LARGEST_COUNT, place], axis=-1)
-        said = xp.where(some, self._through("encoder", hidden, some, self.configuration.encoder_layers), 0)
+        *batch, n = counts.shape
+        flat = xp.stack([counts / LARGEST_COUNT, place], axis=-1).reshape(-1, n, FEATURES)
+        mask = some.reshape(-1, n)
+        layers = self.configuration.encoder_layers
+        pieces = in_pieces(counts, len(flat), _AT_ONCE // n)
+        said = xp.concat([self._through("encoder", flat[piece], mask[piece], layers) for piece in pieces])
+        said = xp.where(some, said.reshape(*batch, n), 0)
         return Encoding(said, xp.broadcast_to(xp.astype(length > 1, said.dtype), said.shape))
 
     def decode(self, tally: Array, mask: Array) -> Array:
