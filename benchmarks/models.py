@@ -12,8 +12,9 @@ from typing import Any
 from veritally.learned.card import carded, held_out, written
 from veritally.learned.lessons import DeepSetsLesson, UniversalLesson
 from veritally.learned.models import Model, model
-from veritally.learned.rule import Learned, Universal
+from veritally.learned.rule import Learned
 from veritally.learned.training import fit
+from veritally.learned.universal import Universal
 from veritally.noise.scenario import SCENARIOS
 
 MODELS = Path(__file__).parents[1] / "src" / "veritally" / "learned" / "models"

@@ -10,7 +10,8 @@ from veritally.ballots import KINDS, Kind
 from veritally.errors import InputError
 from veritally.inference.mle import MaximumLikelihood
 from veritally.inference.posterior import Posterior
-from veritally.learned.rule import Learned, LearnedNoisy, Universal
+from veritally.learned.rule import Learned, LearnedNoisy
+from veritally.learned.universal import Universal
 from veritally.profile import Profile
 from veritally.rules.cardinal import Difference, Mean
 from veritally.rules.exact import ExactScore, NormalScores

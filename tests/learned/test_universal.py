@@ -13,10 +13,10 @@ from scipy import integrate
 import veritally as vt
 from support import random_profile, values_profiles
 from veritally.ballots import Rankings
-from veritally.learned import rule as learned_rule
-from veritally.learned import universal
+from veritally.learned import rounds, universal
 from veritally.learned.models import model
-from veritally.learned.universal import Setting, answer
+from veritally.learned.reading import Setting, expected
+from veritally.learned.rounds import answer
 
 EXACT = {"rtol": 1e-8, "atol": 1e-9}
 
@@ -95,7 +95,7 @@ def test_a_multiplicity_is_so_many_voters(parameters, data):
 def test_voters_may_be_read_in_pieces(parameters, monkeypatch):
     ballots = random_profile(3, voters=23, alternatives=6, zeros=True).ballots
     whole = asked(parameters, ballots, told=0)
-    monkeypatch.setattr(universal, "_CELLS", 30)
+    monkeypatch.setattr(rounds, "_CELLS", 30)
     for x, y in zip(asked(parameters, ballots, told=0), whole, strict=True):
         np.testing.assert_allclose(x, y, **EXACT)
 
@@ -121,12 +121,12 @@ def test_expected_counts_are_those_of_their_distribution(size):
         norm = np.log(high / low)
         root, mean = (integrate.quad(lambda c, p=p: c**p / c, low, high)[0] / norm for p in (0.5, 1))
         told = (np.asarray(x) for x in (size, 0.0, 1.0, 50.0))
-        np.testing.assert_allclose(universal._expected(np.asarray(count), *told), (root, mean), rtol=1e-9)
+        np.testing.assert_allclose(expected(np.asarray(count), *told), (root, mean), rtol=1e-9)
 
 
 def test_replaced_counts_are_uniform():
     told = (np.asarray(x) for x in (0.0, 0.25, 1.0, 50.0))
-    root, mean = universal._expected(np.asarray(9.0), *told)
+    root, mean = expected(np.asarray(9.0), *told)
     other = integrate.quad(np.sqrt, 1, 50)[0] / 49
     assert root == pytest.approx(0.75 * 3 + 0.25 * other)
     assert mean == pytest.approx(0.75 * 9 + 0.25 * 25.5)
@@ -156,7 +156,7 @@ def test_leaving_out_is_quick_for_many(monkeypatch):
     profile = random_profile(2, voters=60, alternatives=5)
     rule, ballots = vt.rule("learned-universal", sigma=3.0, tau=1.0), profile.ballots
     full = rule.leave_one_out(ballots).scores
-    monkeypatch.setattr(learned_rule, "_REREAD", 0)
+    monkeypatch.setattr(universal, "_REREAD", 0)
     quick = rule.leave_one_out(ballots).scores
     moved = full - rule.scores(ballots)
     assert np.abs(quick - full).max() < 0.5 * np.abs(moved).max()

@@ -115,6 +115,16 @@ def test_cards_that_say_nothing_are_refused(tmp_path, card):
         model(path, "deepsets")
 
 
+def test_a_card_with_limits_that_are_none_is_refused(tmp_path):
+    found = model("learned", "deepsets")
+    for voters in ("many", [], [1], None, [None, 3]):
+        card = found.card | {"lesson": found.card["lesson"] | {"voters": voters}}
+        path = tmp_path / "w.safetensors"
+        save(path, found.parameters, {"veritally": json.dumps(card)})
+        with pytest.raises(vt.InputError, match="holds no weights"):
+            model(path, "deepsets")
+
+
 def test_a_file_that_changes_is_read_anew(tmp_path):
     path = tmp_path / "w.safetensors"
     found = model("learned", "deepsets")

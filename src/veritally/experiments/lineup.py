@@ -18,6 +18,7 @@ from veritally.parameters import checked_noise
 from veritally.registry import RuleInfo, rule_info, rules
 
 _MOST_SAMPLES = 10**6
+_HIDDEN = 600  # values in a network for each vote
 
 BEST_OF = ("borda+", "plurality+")
 """Families that the paper enters with the best of their members, chosen in each cell afterwards."""
@@ -229,9 +230,10 @@ class Lineup:
     @property
     def nodes(self) -> int:
         """Numbers that the costliest rule needs for a vote at once, as on the nodes of a quadrature."""
+        learned = any("model" in entry.info.parameters for entry in self.entries)
         exact = [entry for entry in self.entries if entry.info.votes is None and entry.votes != "values"]
         if not exact:
-            return 0
+            return _HIDDEN if learned else 0
         told = [dict(entry.parameters) for entry in exact]
         scales = 5 if any("sigma" in parameters for parameters in told) else 1
         second = scales > 1 or any("estimate" in parameters for parameters in told)  # derivatives

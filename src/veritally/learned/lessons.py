@@ -11,12 +11,13 @@ import numpy as np
 from veritally.arrays import Array, Random
 from veritally.ballots import Ballots, coarsened
 from veritally.checks import positive, whole
+from veritally.learned.agreement import Estimate
 from veritally.learned.deepsets import Configuration, DeepSets
 from veritally.learned.layers import Shapes, initial
 from veritally.learned.practice import decisions
+from veritally.learned.rounds import answer
+from veritally.learned.rounds import shapes as universal_shapes
 from veritally.learned.training import cosine
-from veritally.learned.universal import Estimate, answer
-from veritally.learned.universal import shapes as universal_shapes
 from veritally.noise.errors import Percentage
 from veritally.noise.experience import ConstantCounts, StratifiedCounts, UniformCounts
 from veritally.noise.prior import NormalTruth

@@ -10,7 +10,8 @@ from typing import Any
 from veritally.errors import InputError
 from veritally.learned.deepsets import Configuration, DeepSets
 from veritally.learned.layers import Parameters, Shapes
-from veritally.learned.universal import shapes as universal_shapes
+from veritally.learned.limits import Limits
+from veritally.learned.rounds import shapes as universal_shapes
 from veritally.learned.weights import load, save
 
 SHIPPED = ("learned", "learned-noisy", "learned-universal")
@@ -43,10 +44,12 @@ class Model:
         """The paper's network with these weights."""
         return DeepSets(Configuration.from_dict(self.card["lesson"]["configuration"]), self.parameters)
 
-    def range(self, name: str) -> tuple[float, float] | None:
-        """Return from where to where ``voters``, ``alternatives``, ``counts`` or ``sigma`` were trained on."""
-        low_high = self.card["lesson"].get(name)
-        return None if low_high is None else (float(low_high[0]), float(low_high[1]))
+    @property
+    def limits(self) -> Limits:
+        """What the network was trained on."""
+        lesson = self.card["lesson"]
+        names = ("voters", "alternatives", "counts", "sigma")
+        return Limits({name: (float(lesson[name][0]), float(lesson[name][1])) for name in names if name in lesson})
 
     def save(self, path: str | Path) -> None:
         """Write the weights with their card."""
@@ -77,13 +80,13 @@ def _stamp(path: str) -> tuple[int, int]:
 def _read(path: str, stamp: tuple[int, int]) -> Model:
     parameters, about = load(path)
     try:
-        card = json.loads(about[_KEY])
-        shapes = _shapes(card["lesson"])
-    except (KeyError, ValueError, TypeError, RecursionError):
+        made = Model(parameters, json.loads(about[_KEY]))
+        shapes, _ = _shapes(made.card["lesson"]), made.limits
+    except (KeyError, ValueError, TypeError, IndexError, RecursionError):
         raise InputError(f"{path}: holds no weights of a learned rule; `veritally train` makes such files") from None
     if {name: x.shape for name, x in parameters.items()} != shapes:
         raise InputError(f"{path}: its weights do not fit the network that its card describes")
-    return Model(parameters, card)
+    return made
 
 
 def _shapes(lesson: Any) -> Shapes:

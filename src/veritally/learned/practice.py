@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from veritally.arrays import Array, midranks
 from veritally.ballots import Rankings
-from veritally.learned.universal import Setting
+from veritally.learned.reading import Setting
 
 
 class Decisions(NamedTuple):

@@ -1,0 +1,46 @@
+"""From what networks say to scores and probabilities."""
+
+from veritally.arrays import Array, namespace
+from veritally.ballots import Ballots
+from veritally.rules.rule import Scores
+
+_ROUNDINGS = 64  # of the largest score, by which equal ones may differ
+
+
+def softmax(logits: Array) -> Array:
+    """Return probabilities; 0 for −inf, also where there is nothing else."""
+    xp = namespace(logits)
+    highest = xp.max(logits, axis=-1, keepdims=True)
+    odds = xp.exp(logits - xp.where(xp.isinf(highest), 0, highest))
+    whole = xp.sum(odds, axis=-1, keepdims=True)
+    return odds / xp.where(whole > 0, whole, 1)
+
+
+def shared(scores: Array, without: Array, ballots: Ballots) -> Array:
+    """Share scores out among voters: to each what leaving the voter out takes away, and the rest evenly."""
+    xp = namespace(scores)
+    times = ballots.multiplicity
+    known = scores > -xp.inf
+    full = xp.where(known, scores, 0)[..., None, :]
+    lost = full - xp.where(without > -xp.inf, without, 0)
+    lost = xp.where((times > 0)[..., None] & known[..., None, :], lost, 0)
+    rest = full - xp.sum(lost, axis=-2, keepdims=True)
+    whole = xp.sum(times, axis=-1)[..., None, None]
+    return lost + xp.where(known[..., None, :], rest, 0) * times[..., None] / xp.where(whole > 0, whole, 1)
+
+
+def centred(scores: Array, known: Array) -> Array:
+    """Measure logits from their mean."""
+    xp = namespace(scores)
+    number = xp.sum(xp.astype(known, scores.dtype), axis=-1, keepdims=True)
+    middle = xp.sum(xp.where(known, scores, 0), axis=-1, keepdims=True) / xp.where(number > 0, number, 1)
+    return xp.where(known, scores - middle, -xp.inf)
+
+
+def rounded(scores: Array, unit: float) -> Scores:
+    """Return scores with how far rounding may have driven them."""
+    xp = namespace(scores)
+    known = scores > -xp.inf
+    largest = xp.max(xp.where(known, xp.abs(scores), 0), axis=-1, keepdims=True)
+    near = xp.broadcast_to(unit * _ROUNDINGS * largest, scores.shape)
+    return Scores(scores, xp.where(known, near, 0))
