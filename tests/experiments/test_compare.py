@@ -67,7 +67,7 @@ def test_jax_gives_the_same_measures_on_the_same_draws(x64):
     fitting = [info for info in vt.rules() if info.fits("values", 10) and not info.stochastic and not info.required]
     lineup = Lineup.of([info.name for info in fitting if not info.iterative], "values", 10)
     drawn = next(draws(scenario, 0, 0, 50))
-    judged = partial(judge_drawn, lineup, ("regret",), Told(1.0), key=(0, 0))
+    judged = partial(judge_drawn, lineup, ("regret",), Told(1.0), "values", key=(0, 0))
     ours, theirs = judged(drawn), jax.jit(judged)(type(drawn)(*map(jnp.asarray, drawn)))
     np.testing.assert_allclose(ours, theirs, atol=1e-12)
 
@@ -221,3 +221,14 @@ def test_functions_that_cannot_travel_need_one_worker():
     with pytest.raises(vt.InputError, match="use one worker"):
         vt.compare(scenario, rules=["borda"], instances=2000, workers=2)
     assert vt.compare(scenario, rules=["borda"], instances=50).instances == 50
+
+
+@pytest.mark.parametrize("backend", ["numpy", "jax"])
+def test_rules_see_no_more_than_voters_report(backend):
+    """Values tell more than rankings, rankings more than favourites."""
+    given = vt.Scenario(voters=6, alternatives=4, sigma=4.0)
+    kinds = ("values", "rankings", "top")
+    options = {"instances": 200, "backend": backend, "rules": ["score"]}
+    each = {kind: vt.compare(given.replace(votes=kind), **options).rows()[0] for kind in kinds}
+    assert len({row["regret"] for row in each.values()}) == 3
+    assert each["values"]["correlation"] > each["rankings"]["correlation"] > each["top"]["correlation"]

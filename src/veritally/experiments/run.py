@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from veritally.arrays import Array, array_library, is_jax, keep_memory, namespace
-from veritally.ballots import Ballots, by_kind
+from veritally.ballots import Ballots, Kind, by_kind, coarsened
 from veritally.experiments.lineup import Lineup, Told
 from veritally.experiments.measures import Moments, measure
 from veritally.noise.scenario import Draws, Scenario, check_reports
@@ -45,7 +45,7 @@ def run(
         return Moments.of(np.asarray(judged(drawn, (seed, start)))[..., : stop - start])
     keep_memory()
     parts = [
-        Moments.of(judge_drawn(lineup, measures, Told.of(scenario), drawn, (seed, block)))
+        Moments.of(judge_drawn(lineup, measures, Told.of(scenario), scenario.votes, drawn, (seed, block)))
         for block, drawn in enumerate(draws(scenario, seed, start, stop), start // block_size(scenario))
     ]
     return functools.reduce(Moments.__add__, parts)
@@ -55,10 +55,11 @@ def judge_drawn(
     lineup: Lineup,
     measures: tuple[str, ...],
     told: Told,
+    votes: Kind,
     drawn: Draws,
     key: tuple[Array | int, Array | int],
 ) -> Array:
-    """Measure the rules on drawn instances.
+    """Measure the rules on drawn instances, of which voters report votes of a kind.
 
     ``key`` is the seed and the block of the instances, in JAX the number of the first of them; rules that draw do so
     by it.
@@ -66,8 +67,8 @@ def judge_drawn(
     seed, place = key
     if is_jax(drawn.truth):
         place = place + namespace(drawn.truth).arange(drawn.truth.shape[0])
-    values = ballots_from(drawn.values, drawn.reported)
-    return judge(lineup, measures, told, values, drawn.truth, drawn.lots, (seed, _RULES, place))
+    ballots = coarsened(ballots_from(drawn.values, drawn.reported), votes)
+    return judge(lineup, measures, told, ballots, drawn.truth, drawn.lots, (seed, _RULES, place))
 
 
 def judge(
@@ -98,12 +99,12 @@ def _compiled_judge(lineup: Lineup, measures: tuple[str, ...], scenario: Scenari
     import jax
 
     drawn = jax.eval_shape(partial(draw_in_jax, scenario, 0, 0, size))
-    return jax.jit(partial(judge_drawn, lineup, measures, told)).lower(drawn, (0, 0)).compile()
+    return jax.jit(partial(judge_drawn, lineup, measures, told, scenario.votes)).lower(drawn, (0, 0)).compile()
 
 
 def _telling(scenario: Scenario, lineup: Lineup) -> tuple[Scenario, Told]:
     """Return the plainest scenario of the same size, and what the rules need to be told."""
-    plain = Scenario(voters=scenario.voters, alternatives=scenario.alternatives)
+    plain = Scenario(voters=scenario.voters, alternatives=scenario.alternatives, votes=scenario.votes)
     told = Told.of(scenario)
     if not any("tau" in entry.info.parameters for entry in lineup.entries):
         told = Told(told.sigma if isinstance(told.sigma, tuple) else None)
