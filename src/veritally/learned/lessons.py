@@ -154,7 +154,8 @@ class DeepSetsLesson:
 
 
 _PANELS = (
-    (1000, 11), (300, 25), (350, 11), (150, 50), (110, 11), (40, 25), (32, 11), (12, 50), (8, 11), (300, 4), (20, 5)
+    (1000, 11), (300, 25), (350, 11), (150, 50), (110, 11), (60, 25), (32, 11),
+    (40, 50), (8, 11), (16, 25), (300, 4), (12, 50), (20, 5),
 )  # fmt: skip
 _WEIGHTS = (0.3, 1.0, 1.0, 0.1)  # of both estimates, of the best alternative, and of σ/τ
 _FAR = 6.0  # standard deviations beyond which errors count by their size, not its square

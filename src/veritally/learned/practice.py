@@ -50,7 +50,7 @@ def decisions(key: Any, number: int, voters: int, alternatives: int) -> Decision
     apart = jnp.round(highest * own * jnp.exp(spread * (2 * lots - 1)))
     expert = jnp.round(jnp.where(lots < 0.25, 4 * highest, highest / 8))
     kind = uniform(each)[:, None, None]
-    counts = jnp.where(kind < 0.5, evenly, jnp.where(kind < 0.8, apart, jnp.where(kind < 0.9, expert, highest)))
+    counts = jnp.where(kind < 0.4, evenly, jnp.where(kind < 0.7, apart, jnp.where(kind < 0.9, expert, highest)))
     counts = jnp.clip(jnp.round(counts), 1, 1e4)
 
     # Who saw what.
