@@ -13,6 +13,7 @@ from veritally.learned.card import carded, held_out, written
 from veritally.learned.lessons import DeepSetsLesson, UniversalLesson
 from veritally.learned.models import Model, model
 from veritally.learned.rule import Learned
+from veritally.learned.teaching import card_path
 from veritally.learned.training import fit
 from veritally.learned.universal import Universal
 from veritally.noise.scenario import SCENARIOS
@@ -37,8 +38,10 @@ def train(name: str, folder: Path) -> None:
         if now.step % (steps // 50) == 0:
             print(f"{now.step:,} of {now.steps:,}: loss {now.loss:.4f}, accuracy {now.accuracy:.3f}", flush=True)
 
-    trained = fit(lesson, steps=steps, checkpoint=folder / f"{name}.checkpoint", every=steps // 50, progress=say)
+    checkpoint = folder / f"{name}.checkpoint"
+    trained = fit(lesson, steps=steps, checkpoint=checkpoint, progress=say)
     carded(trained, lesson.to_dict(), steps, 0).save(folder / f"{name}.safetensors")
+    checkpoint.unlink(missing_ok=True)
 
 
 def card(name: str, folder: Path) -> None:
@@ -50,7 +53,7 @@ def card(name: str, folder: Path) -> None:
     scenarios = SCENARIOS if universal else {"uniform": UNIFORM} if name == "uniform" else {own: SCENARIOS[own]}
     for table, scenario in scenarios.items():
         if universal:
-            said = Universal(scenario.sigma, 1.0, scenario.count_error, (1.0, 49.0), str(path)).p_best
+            said = Universal(scenario.sigma, 1.0, scenario.count_error, str(path), (1.0, 49.0)).p_best
         else:
             said = Learned(str(path)).rule().p_best
         held[table] = held_out(said, scenario, _VOTERS, _ALTERNATIVES, decisions=_DECISIONS)
@@ -58,7 +61,7 @@ def card(name: str, folder: Path) -> None:
     found = model(path, "universal" if universal else "deepsets")
     made = Model(found.parameters, found.card | {"held_out": held})
     made.save(path)
-    path.with_suffix(".md").write_text(written(made, name))
+    card_path(path).write_text(written(made, name), encoding="utf-8")
 
 
 if __name__ == "__main__":

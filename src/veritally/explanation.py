@@ -35,6 +35,12 @@ class Explanation:
         """The first of those not chosen; None if there is none."""
         return self._order[self.outcome.choose] if len(self._order) > self.outcome.choose else None
 
+    @property
+    def _pair(self) -> list[int]:
+        """Where the winner and, if there is one, the runner-up stand among the alternatives."""
+        column = {name: j for j, name in enumerate(self.outcome.profile.alternatives)}
+        return [column[name] for name in (self.winner, self.runner_up) if name is not None]
+
     @cached_property
     def _pulls(self) -> Array:
         """What each voter adds to the winner's score, less what to the runner-up's.
@@ -42,8 +48,7 @@ class Explanation:
         Where scores are means, they are measured from halfway between the two, so that a voter who puts both where they
         came out pulls neither way.
         """
-        column = {name: j for j, name in enumerate(self.outcome.profile.alternatives)}
-        pair = [column[name] for name in (self.winner, self.runner_up) if name is not None]
+        pair = self._pair
         halfway = float(np.mean(np.asarray(self.outcome.raw_scores)[pair]))
         weights = np.asarray(self.outcome.method.weights(self.outcome.profile.ballots, halfway), dtype=float)
         return weights[:, pair[0]] - (weights[:, pair[1]] if len(pair) > 1 else 0)
@@ -54,7 +59,8 @@ class Explanation:
         if self.runner_up is None:
             return 0.0
         tied = any({self.winner, self.runner_up} <= set(tier) for tier in self.outcome.ranking)
-        return 0.0 if tied else float(np.sum(self._pulls))
+        first, second = np.asarray(self.outcome.raw_scores)[self._pair]
+        return 0.0 if tied else float(first - second)
 
     @cached_property
     def contributions(self) -> dict[Any, float]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veritally.errors import InputError
-from veritally.io.files import write_whole
+from veritally.files import write_whole
 from veritally.outcome import Outcome
 
 if TYPE_CHECKING:

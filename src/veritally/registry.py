@@ -10,7 +10,7 @@ from veritally.ballots import KINDS, Kind
 from veritally.errors import InputError
 from veritally.inference.mle import MaximumLikelihood
 from veritally.inference.posterior import Posterior
-from veritally.learned.rule import Learned, LearnedNoisy
+from veritally.learned.rule import Learned
 from veritally.learned.universal import Universal
 from veritally.profile import Profile
 from veritally.rules.cardinal import Difference, Mean
@@ -23,7 +23,7 @@ from veritally.rules.top import TopGradient, TopLowerBound, TopMonteCarlo, TopZe
 _PAPER = "Pitis & Zhang (2020)"
 _EXACT = "docs/exact.md"
 _LEARNED = "docs/learned.md"
-_INTERNAL = {"votes", "count_range"}  # what a rule is told by whoever runs it, not by a user
+_INTERNAL = {"votes", "count_range", "known"}  # what a rule is told by whoever runs it, not by a user
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,8 @@ class RuleInfo:
         The number of alternatives it is made for; None for any.
     from_top
         Whether it takes favourites too, as rankings in which all others are tied.
+    preset
+        What the rule is told unless a user says otherwise.
     """
 
     name: str
@@ -68,6 +70,7 @@ class RuleInfo:
     experience: Experience | None = None
     details: Callable[..., Mapping[str, Any]] | None = None
     from_top: bool = False
+    preset: tuple[tuple[str, Any], ...] = ()
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -95,7 +98,7 @@ class RuleInfo:
         """Make the rule with these parameters."""
         self.require(set(parameters) - _INTERNAL)
         try:
-            encoder = self.encoder(**parameters)
+            encoder = self.encoder(**{**dict(self.preset), **parameters})
         except TypeError as error:
             needed = " and ".join(self.parameters)
             raise InputError(f"the rule {self.name} needs {needed}, one number for each alternative") from error
@@ -196,7 +199,8 @@ _RULES = (
         name="learned-noisy",
         votes="rankings",
         summary="the paper's network, trained on counts that are off by up to ± 50%",
-        encoder=LearnedNoisy,
+        encoder=Learned,
+        preset=(("model", "learned-noisy"),),
         reference=f"{_PAPER}, Learning an Aggregation Rule",
     ),
     RuleInfo(

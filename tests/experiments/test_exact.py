@@ -75,3 +75,13 @@ def test_calibration_error_is_a_mean_distance():
     found = Calibration((0.5, 3.0), (1.0, 2.0), (2.0, 4.0))
     assert found.error == pytest.approx(1.5 / 6)
     assert np.isclose(next(found.rows())["said"], 0.25)
+
+
+def test_networks_are_calibrated_on_what_voters_report():
+    options = {"instances": 40, "voters": 5}
+    each = [calibrate("high-variance", "learned-universal", votes=votes, **options) for votes in ("rankings", "top")]
+    assert each[0] != each[1]
+    with pytest.raises(InputError, match="needs rankings, but voters report top"):
+        calibrate("high-variance", "learned", votes="top", instances=2)
+    with pytest.raises(InputError, match="gives no probabilities"):
+        calibrate("high-variance", "borda", instances=2)

@@ -132,16 +132,63 @@ def test_replaced_counts_are_uniform():
     assert mean == pytest.approx(0.75 * 9 + 0.25 * 25.5)
 
 
-def test_scores_scale_with_tau():
+def test_only_the_ratio_of_sigma_and_tau_matters():
     profile = random_profile(2, voters=9)
     plain = vt.decide(profile, rule="learned-universal", sigma=3, tau=1)
     wide = vt.decide(profile, rule="learned-universal", sigma=30, tau=10)
-    np.testing.assert_allclose(wide.scores, 10 * plain.scores, rtol=1e-4)
-    np.testing.assert_allclose(wide.p_best, plain.p_best, atol=1e-4)
-    found = vt.decide(profile, rule="learned-universal", sigma=3)  # τ from how well voters agree
+    np.testing.assert_allclose(wide.scores, plain.scores, atol=1e-3)
     unknown = vt.decide(profile, rule="learned-universal")
-    np.testing.assert_allclose(found.p_best, unknown.p_best, atol=1e-4)
-    assert (found.scores / unknown.scores).std() < 1e-3
+    for told in ({"sigma": 3}, {"tau": 5}, {"sigma": [3] * 5}):  # which is not enough to know it
+        np.testing.assert_allclose(
+            vt.decide(profile, rule="learned-universal", **told).p_best, unknown.p_best, atol=1e-4
+        )
+
+
+def test_the_sigma_of_what_nobody_saw_does_not_matter():
+    seen = {"ranks": [[1, 2, 3, 0], [2, 1, 3, 0], [1, 3, 2, 0]], "counts": [[5, 5, 5, 0]] * 3}
+    each = []
+    for other in (1e-3, 1e3):
+        with pytest.warns(vt.InputWarning, match="no evidence"):
+            each.append(vt.decide(vt.Profile(**seen), rule="learned-universal", sigma=[1, 2, 3, other]).scores)
+    np.testing.assert_allclose(each[0], each[1], atol=1e-4)
+
+
+def test_scores_and_probabilities_agree():
+    outcome = vt.decide(random_profile(3, voters=40, alternatives=7), rule="learned-universal", sigma=0.3, tau=1)
+    assert np.argmax(outcome.scores) == np.argmax(outcome.p_best)
+    np.testing.assert_allclose(np.diff(np.log(outcome.p_best)), np.diff(outcome.scores), atol=1e-6)
+
+
+@pytest.mark.parametrize("rule", ["learned", "learned-universal"])
+@pytest.mark.filterwarnings("ignore:outside of what")
+def test_what_is_symmetric_ties(rule):
+    """A Latin square puts each alternative in each place once."""
+    for n, copies in ((3, 1), (5, 1), (5, 60)):
+        ranks = np.tile([[(i + j) % n + 1 for j in range(n)] for i in range(n)], (copies, 1))
+        outcome = vt.decide(vt.Profile(ranks=ranks, counts=np.full(ranks.shape, 20.0)), rule=rule)
+        assert len(outcome.winners) == n
+    tied = vt.decide(vt.Profile(ranks=np.ones((5, 3)), counts=np.arange(1, 16).reshape(5, 3)), rule=rule)
+    assert len(tied.winners) == 3
+
+
+@pytest.mark.parametrize("rule", ["learned", "learned-universal"])
+def test_who_compares_nothing_decides_nothing(rule):
+    ranks = np.array([[1, 2, 3, 4, 5]] * 6 + [[1, 0, 0, 0, 0]] + [[1, 1, 1, 1, 1]])
+    counts = np.array([[9.0] * 5] * 6 + [[1, 0, 0, 0, 0]] + [[3] * 5])
+    parts = vt.decide(vt.Profile(ranks=ranks, counts=counts), rule=rule).explain().contributions
+    assert parts[6] == parts[7] == 0
+    assert all(parts[i] > 0 for i in range(6))
+
+
+def test_votes_of_another_kind_are_refused():
+    for kind in ("values", "top"):
+        with pytest.raises(vt.InputError, match=f"takes rankings, not {kind}"):
+            vt.rule("learned-universal").scores(random_profile(1, kind=kind).ballots)
+
+
+def test_voters_who_do_not_count_are_not_warned_of():
+    profile = vt.Profile(ranks=[[1, 2], [2, 1]], counts=[[5, 5], [1e6, 1e6]], multiplicity=[5, 0])
+    assert not vt.decide(profile, rule="learned-universal").warnings
 
 
 def test_favourites_are_rankings_with_all_others_tied():
@@ -154,13 +201,13 @@ def test_favourites_are_rankings_with_all_others_tied():
 
 def test_leaving_out_is_quick_for_many(monkeypatch):
     profile = random_profile(2, voters=60, alternatives=5)
-    rule, ballots = vt.rule("learned-universal", sigma=3.0, tau=1.0), profile.ballots
+    rule, ballots = vt.rule("learned-universal", sigma=9.0, tau=1.0), profile.ballots
     full = rule.leave_one_out(ballots).scores
     monkeypatch.setattr(universal, "_REREAD", 0)
     quick = rule.leave_one_out(ballots).scores
-    moved = full - rule.scores(ballots)
-    assert np.abs(quick - full).max() < 0.5 * np.abs(moved).max()
-    assert np.corrcoef((quick - rule.scores(ballots)).ravel(), moved.ravel())[0, 1] > 0.8
+    moved, roughly = full - rule.scores(ballots), quick - rule.scores(ballots)
+    assert np.corrcoef(roughly.ravel(), moved.ravel())[0, 1] > 0.7
+    assert 0.2 < (roughly * moved).sum() / (moved**2).sum() < 1.5
 
 
 LIMITS = (
@@ -205,12 +252,14 @@ def test_it_says_of_the_truth_what_the_posterior_says():
     profile = trials.profile.as_rankings()
     told = {"sigma": np.sqrt(10), "tau": 1.0}
     exact = vt.decide(profile, rule="posterior", **told)
-    found = vt.decide(profile, rule="learned-universal", **told)
     centred = exact.scores - exact.scores.mean(axis=-1, keepdims=True)
-    assert np.sqrt(np.mean((found.scores - centred) ** 2)) < 0.1
+    estimates = [vt.rule("learned-universal", **given).answer(profile.ballots).second for given in (told, {})]
+    assert np.sqrt(np.mean((estimates[0].mean - centred) ** 2)) < 0.1
+    assert np.corrcoef(estimates[1].mean.ravel(), centred.ravel())[0, 1] > 0.97
+    ratio = np.exp(estimates[0].log_deviation) / exact.belief.deviation
+    assert 0.8 < np.median(ratio) < 1.25
+    found = vt.decide(profile, rule="learned-universal", **told)
     assert np.abs(found.p_best - exact.p_best).mean() < 0.02
-    unknown = vt.decide(profile, rule="learned-universal")
-    assert np.corrcoef(unknown.scores.ravel(), centred.ravel())[0, 1] > 0.97
 
 
 def test_a_model_of_ones_own_can_be_given(tmp_path):

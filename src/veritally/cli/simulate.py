@@ -34,7 +34,7 @@ def simulate(votes: str, truth: str, instances: int, seed: int, **options: Any) 
         raise InputError(f"{votes}: votes and truth need a file each")
     trials = simulate_(scenario, instances=instances, seed=seed)
     profile = trials.profile.renamed("d", "v", "a")
-    from veritally.io.files import write_together
+    from veritally.files import write_together
     from veritally.io.frames import from_profile
     from veritally.io.truth import truth_table
     from veritally.io.votes import encoded

@@ -1,5 +1,6 @@
 """``veritally train``: a rule learned from simulated votes."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,6 @@ import click
 
 from veritally.cli.options import made, noise_options
 from veritally.cli.progress import bar
-from veritally.errors import InputError
 
 _EXAMPLES = """\b
 Examples:
@@ -26,11 +26,11 @@ class _Range(click.ParamType[tuple[int, int]]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
         if isinstance(value, tuple):
             return value
-        low, _, high = str(value).partition("-")
-        try:
-            return int(low), int(high or low)
-        except ValueError:
+        found = re.fullmatch(r"(\d+)(?:-(\d+))?", str(value))
+        if found is None:
             self.fail(f"{value!r} is no range; write LOW-HIGH, such as 5-349", param, ctx)
+        low, high = found.groups()
+        return int(low), int(high or low)
 
 
 @click.command(epilog=_EXAMPLES, short_help="Train a rule on simulated votes.")
@@ -77,50 +77,48 @@ def train(
     plot: str | None,
     **recipe: Any,
 ) -> None:
-    """Train the paper's network on simulated votes, into FILE (.safetensors), with a card FILE.md beside it.
+    """Train the paper's network on simulated votes, into FILE (.safetensors), with a card beside it.
 
     Votes come from a scenario, by default the paper's high-variance condition; numbers of voters and alternatives are
     drawn anew for each mini-batch. A run that was interrupted, even killed, goes on from its last checkpoint when the
     same command is given again.
     """
-    from veritally.learned.teaching import checked_path
+    from veritally.learned.teaching import card_path, checked_path, checkpoint_path
     from veritally.learned.teaching import train as train_
 
     parts = {"prior": prior, "experience": experience, "noise": noise, "count_error": count_error}
     usual = name is None and sigma is None and not any(parts.values())
-    scenario = made(name="high-variance" if usual else name, ballots=None, sigma=sigma, **parts)
+    most = {size: recipe[size][1] for size in ("voters", "alternatives")}
+    scenario = made(name="high-variance" if usual else name, ballots=None, sigma=sigma, **parts, **most)
     path = checked_path(file)
     if plot is not None:
         from veritally.plots import require_picture
 
         require_picture(plot)
-    if recipe["search"] and any(recipe[key] != usual for key, usual in _SEARCHED.items()):
-        raise InputError("--search chooses the layers, the learning rate, λ and Σ itself; leave these options out")
-    if path.with_suffix(".checkpoint").exists():
-        click.echo(f"Going on from {path.with_suffix('.checkpoint')}", err=True)
+    checkpoint = checkpoint_path(path)
+    if checkpoint.exists():
+        click.echo(f"Going on from {checkpoint}", err=True)
     try:
         with bar("Training") as progress:
             model = train_(path, scenario, held_out_decisions=held_out, progress=progress, **recipe)
     except KeyboardInterrupt:
-        click.echo("What is done is kept beside it; the same command goes on from there", err=True)
+        if checkpoint.exists() or path.exists():
+            click.echo("What is done is kept beside it; the same command goes on from there", err=True)
         raise
     if plot is not None:
         from veritally.plots import save_curve
 
         save_curve(model.card["curve"], plot)
         click.echo(f"Saved {plot}", err=True)
-    click.echo(_summary(path, model.card))
+    click.echo(_summary(path, card_path(path), model.card["held_out"]))
 
 
-_SEARCHED = {"learning_rate": 3e-4, "encoder_layers": 4, "decoder_layers": 2, "pool": "max", "total": "sum"}
-
-
-def _summary(path: Path, card: dict[str, Any]) -> str:
+def _summary(path: Path, card: Path, held: dict[str, Any] | None) -> str:
     """Say what came of it."""
     lines = []
-    for row in (card["held_out"] or {}).values():
+    for row in (held or {}).values():
         beside = f"posterior {row['posterior']:.4f}, difference {row['difference']:.4f} ± {row['difference_se']:.4f}"
         lines.append(f"Held-out loss {row['loss']:.4f} ± {row['loss_se']:.4f} ({beside}), {row['decisions']} decisions")
-    lines.append(f"Weights: {path}; card: {path.with_suffix('.md')}")
+    lines.append(f"Weights: {path}; card: {card}")
     lines.append(f"Use: veritally decide VOTES --rule learned --model {path}")
     return "\n".join(lines)

@@ -96,7 +96,9 @@ def calibrate(
         made = replace(made, estimate="mean")
     if not hasattr(made, "p_best") and not isinstance(made, Posterior):
         raise InputError(f"the rule {entry.info.name} gives no probabilities to calibrate; try posterior")
-    say = partial(_said, made, entry.votes or chosen.votes)
+    if not entry.info.fits(chosen.votes, chosen.alternatives):
+        raise InputError(f"the rule {entry.info.name} needs {entry.votes}, but voters report {chosen.votes}")
+    say = partial(_said, made, chosen.votes, entry.votes)
     total = np.zeros((3, _BINS))
     for drawn in _drawn(chosen, seed, whole(instances, "instances", least=1), backend):
         if backend == "jax":
@@ -125,9 +127,10 @@ def _compiled(function: Any) -> Any:
     return function if hasattr(function, "lower") else jax.jit(function)
 
 
-def _said(rule: Any, votes: Kind, values: Array, reported: Array) -> Array:
-    """Return P(best) as the rule says."""
+def _said(rule: Any, votes: Kind, used: Kind | None, values: Array, reported: Array) -> Array:
+    """Return P(best) as the rule says that uses a kind of the votes that are reported."""
     ballots = coarsened(ballots_from(values, reported), votes)
+    ballots = ballots if used is None else coarsened(ballots, used)
     return rule.fitted(ballots).p_best(ballots)
 
 

@@ -23,7 +23,7 @@ from veritally.experiments.document import (
 from veritally.experiments.figures import draw
 from veritally.experiments.lineup import BEST_OF, Entry
 from veritally.experiments.tables import Reproduction, Result, measure_tables, published
-from veritally.io.files import write_together
+from veritally.files import write_together
 
 FAR = 3.0  # standard errors beyond which a published cell is looked into
 

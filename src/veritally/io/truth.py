@@ -8,7 +8,7 @@ import numpy as np
 
 from veritally.arrays import Array
 from veritally.errors import InputError, InputWarning
-from veritally.io.files import write_whole
+from veritally.files import write_whole
 from veritally.io.votes import encoded, load
 from veritally.profile import Profile
 

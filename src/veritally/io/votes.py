@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from veritally.errors import InputError
-from veritally.io.files import write_whole
+from veritally.files import write_whole
 from veritally.profile import Profile
 
 if TYPE_CHECKING:

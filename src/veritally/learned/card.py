@@ -37,8 +37,8 @@ def held_out(
 ) -> dict[str, float]:
     """Measure the loss on decisions that were not trained on, beside that of the exact posterior on the same.
 
-    ``said`` gives P(best) for rankings. The loss is the cross-entropy to the best alternative; numbers of voters and
-    alternatives are drawn for each decision.
+    ``said`` gives P(best) for rankings; ``decisions`` are at least two. The loss is the cross-entropy to the best
+    alternative that anybody saw; numbers of voters and alternatives are drawn for each decision.
     """
     exact = _posterior(scenario)
     rows = []
@@ -47,7 +47,7 @@ def held_out(
         m, n = (int(random.integers(low, high, endpoint=True)) for low, high in (voters, alternatives))
         trial = simulate(scenario.replace(voters=m, alternatives=n), instances=1, seed=_SEED + seed + k)
         ballots = trial.profile.coarsened("rankings").ballots
-        best = int(np.argmax(trial.truth[0]))
+        best = int(np.argmax(np.where(ballots.mask[0], trial.truth[0], -np.inf)))
         own, other = (np.asarray(p)[0] for p in (said(ballots), exact.fitted(ballots).p_best(ballots)))
         losses = (-math.log(max(float(p[best]), _LEAST)) for p in (own, other))
         rows.append((*losses, float(np.argmax(own) == best)))
@@ -56,7 +56,7 @@ def held_out(
     table = np.column_stack([table, table[:, 0] - table[:, 1]])
     names = ("loss", "posterior", "accuracy", "difference")
     found = dict(zip(names, table.mean(axis=0).tolist(), strict=True))
-    errors = table.std(axis=0, ddof=1) / math.sqrt(decisions) if decisions > 1 else np.full(len(names), math.nan)
+    errors = table.std(axis=0, ddof=1) / math.sqrt(decisions)
     return {**found, **{f"{name}_se": float(error) for name, error in zip(names, errors, strict=True)}} | {
         "decisions": decisions
     }
@@ -116,8 +116,8 @@ def written(model: Model, name: str) -> str:
 
 def _losses(held: dict[str, Any]) -> list[str]:
     lines = [
-        "Cross-entropy to the best alternative on decisions that were not trained on, beside that of the exact "
-        "`posterior` on the same.",
+        "Cross-entropy to the best alternative on decisions that were not trained on, beside that of `posterior` on "
+        "the same, which is told σ, τ and errors of counts and takes noise for normal.",
         "",
         "| scenario | decisions | loss | posterior | difference | accuracy |",
         "|---|---|---|---|---|---|",
@@ -131,8 +131,10 @@ def _losses(held: dict[str, Any]) -> list[str]:
 def _plain(value: Any) -> str:
     if isinstance(value, list) and value and isinstance(value[0], list):
         return ", ".join(" × ".join(map(str, pair)) for pair in value)
-    if isinstance(value, list | tuple) and len(value) == 2:
+    if isinstance(value, list) and len(value) == 2:
         return f"{value[0]:g} to {value[1]:g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value))
     if isinstance(value, dict):
         return " ".join(str(part) for part in value.values())
     return f"{value:g}" if isinstance(value, float) else "none" if value is None else str(value)

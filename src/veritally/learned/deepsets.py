@@ -12,6 +12,7 @@ from veritally.ballots import Ballots, require_known
 from veritally.checks import whole
 from veritally.errors import InputError
 from veritally.learned.layers import Parameters, Shapes, linear, max_over, mean_over, relu, stacked
+from veritally.learned.scores import comparing
 from veritally.rules.rule import Encoding
 
 FEATURES = 2
@@ -48,8 +49,8 @@ class Configuration:
     def __post_init__(self) -> None:
         for name, least in (("encoder_layers", 0), ("decoder_layers", 0), ("width", 1)):
             object.__setattr__(self, name, whole(getattr(self, name), name.replace("_", " "), least=least, most=4096))
-        require_known(self.pool, _POOLS, "pool")
-        require_known(self.total, ("sum", "mean"), "total")
+        for name, known in (("pool", tuple(_POOLS)), ("total", ("sum", "mean"))):
+            require_known(str(getattr(self, name)), known, name)
 
     def shapes(self) -> Shapes:
         """Return the shapes of all parameters."""
@@ -90,13 +91,14 @@ class DeepSets:
     parameters: Parameters = field(repr=False)
 
     def __call__(self, ballots: Ballots) -> Encoding:
-        """Encode each voter; one who ranks fewer than two alternatives says nothing."""
+        """Encode each voter; one who does not put one alternative above another says nothing."""
         ranks, counts, *_ = ballots
         xp = namespace(counts)
         seen = ranks > 0
         length = xp.sum(xp.astype(seen, counts.dtype), axis=-1, keepdims=True)
-        some = seen & (length > 1)
-        place = xp.where(some, (length - ranks) / xp.where(length > 1, length - 1, 1), 0)
+        compares = (comparing(ballots) > 0)[..., None]
+        some = seen & compares
+        place = xp.where(some, (length - ranks) / xp.where(compares, length - 1, 1), 0)
         *batch, n = counts.shape
         flat = xp.stack([counts / LARGEST_COUNT, place], axis=-1).reshape(-1, n, FEATURES)
         mask = some.reshape(-1, n)
@@ -104,7 +106,7 @@ class DeepSets:
         pieces = in_pieces(counts, len(flat), _AT_ONCE // n)
         said = xp.concat([self._through("encoder", flat[piece], mask[piece], layers) for piece in pieces])
         said = xp.where(some, said.reshape(*batch, n), 0)
-        return Encoding(said, xp.broadcast_to(xp.astype(length > 1, said.dtype), said.shape))
+        return Encoding(said, xp.broadcast_to(xp.astype(compares, said.dtype), said.shape))
 
     def decode(self, tally: Array, mask: Array) -> Array:
         """Return the logits of being the best, −inf outside ``mask``."""

@@ -10,13 +10,15 @@ import numpy as np
 
 from veritally.arrays import Array, Random
 from veritally.ballots import Ballots, coarsened
-from veritally.checks import positive, whole
+from veritally.checks import positive, real, whole
+from veritally.errors import InputError
 from veritally.learned.agreement import Estimate
 from veritally.learned.deepsets import Configuration, DeepSets
 from veritally.learned.layers import Shapes, initial
 from veritally.learned.practice import decisions
 from veritally.learned.rounds import answer
 from veritally.learned.rounds import shapes as universal_shapes
+from veritally.learned.rule import learned_rule
 from veritally.learned.training import cosine
 from veritally.noise.errors import Percentage
 from veritally.noise.experience import ConstantCounts, StratifiedCounts, UniformCounts
@@ -57,12 +59,13 @@ class DeepSetsLesson:
 
     def __post_init__(self) -> None:
         for name, least in (("voters", 1), ("alternatives", 2)):
-            low, high = getattr(self, name)
-            low = whole(low, f"the lowest number of {name}", least=least)
-            high = whole(high, f"the highest number of {name}", least=low)
-            object.__setattr__(self, name, (low, high))
+            object.__setattr__(self, name, _range(getattr(self, name), name, least))
         object.__setattr__(self, "size", whole(self.size, "the size of a mini-batch", least=1))
-        object.__setattr__(self, "learning_rate", positive(self.learning_rate, "the learning rate"))
+        object.__setattr__(self, "learning_rate", real(self.learning_rate, "the learning rate", 1e-12, 10))
+        if self.scenario.votes not in ("values", "rankings"):
+            raise InputError(f"the network takes rankings, so it cannot be trained on {self.scenario.votes}")
+        if not any(count > 0 for count in self.scenario.experience.possible):
+            raise InputError("voters who see nothing have nothing to teach; give counts above 0")
         for _, m, n in self.sizes:
             self.scenario.replace(voters=m, alternatives=n)  # refuses what fits one size alone
 
@@ -80,8 +83,9 @@ class DeepSetsLesson:
         step = max(1, math.ceil((high - low + 1) / _BUCKETS))
         tops = sorted({min(high, low - 1 + k * step) for k in range(1, _BUCKETS + 1)})
         fewest, most = self.alternatives
-        numbers = [most] if self._paddable else range(fewest, most + 1)
-        return [(self.size, m, n) for n in numbers for m in tops]
+        if self._paddable:
+            return [(self.size, m, most) for m in tops]
+        return [(self.size, high, n) for n in range(fewest, most + 1)]
 
     def shapes(self) -> Shapes:
         """Return the shapes of the parameters."""
@@ -102,8 +106,7 @@ class DeepSetsLesson:
         """Return the mean cross-entropy of drawn decisions, and the share of those in which the best was found."""
         truth, ballots = self.draw(size, key, numbers)
         network = DeepSets(self.configuration, parameters)
-        tally = _summed(network(ballots), ballots, self.configuration.total)
-        return _judged(network.decode(tally, ballots.mask), truth, ballots.mask)
+        return _judged(learned_rule(network).scores(ballots), truth, ballots.mask)
 
     def draw(self, size: tuple[int, int, int], key: Any, numbers: Array) -> tuple[Array, Ballots]:
         """Draw truths and rankings; voters and alternatives beyond ``numbers`` are not there."""
@@ -121,17 +124,20 @@ class DeepSetsLesson:
         there = jnp.arange(n) < numbers[1]
         ballots = ballots_from(jnp.where(there, drawn.values, jnp.nan), jnp.where(there, drawn.reported, 0))
         times = jnp.astype(jnp.arange(m) < numbers[0], ballots.counts.dtype)
-        ballots = ballots._replace(
-            multiplicity=jnp.broadcast_to(times, (number, m)), mask=jnp.broadcast_to(there, (number, n))
-        )
+        seen = jnp.any((ballots.counts > 0) & (times > 0)[:, None], axis=-2)
+        ballots = ballots._replace(multiplicity=jnp.broadcast_to(times, (number, m)), mask=seen)
         return drawn.truth, coarsened(ballots, "rankings")
 
     def _counts(self) -> list[float]:
         """Return from where to where reported counts may lie."""
-        possible = [float(count) for count in self.scenario.experience.possible if count > 0]
+        possible = [float(count) for count in self.scenario.experience.possible]
+        low, high = min(max(min(possible), 1.0), max(possible)), max(possible)
         error = self.scenario.count_error
-        size = error.size if isinstance(error, Percentage) else 0.0
-        return [max(1.0, min(possible) * (1 - size)), max(possible) * (1 + size)]
+        return (
+            [max(1.0, low * (1 - error.size)), high * (1 + error.size)]
+            if isinstance(error, Percentage)
+            else [low, high]
+        )
 
     def optimiser(self, steps: int) -> Any:
         """Adam."""
@@ -144,7 +150,9 @@ class DeepSetsLesson:
         return {
             "network": "deepsets",
             "configuration": self.configuration.to_dict(),
-            "scenario": {k: v for k, v in self.scenario.to_dict().items() if k not in ("voters", "alternatives")},
+            "scenario": {
+                k: v for k, v in self.scenario.to_dict().items() if k not in ("voters", "alternatives", "votes")
+            },
             "voters": list(self.voters),
             "alternatives": list(self.alternatives),
             "counts": self._counts(),
@@ -267,13 +275,13 @@ def _judged(logits: Array, truth: Array, mask: Array, some: Array | None = None)
     return jnp.sum(weight * each) / whole, jnp.sum(weight * right) / whole
 
 
-def _summed(encoding: Any, ballots: Ballots, total: str) -> Array:
-    """Put the voters together."""
-    import jax.numpy as jnp
-
-    times = ballots.multiplicity[..., None]
-    sums = jnp.sum(encoding.weights * times, axis=-2)
-    return sums if total == "sum" else sums / jnp.maximum(jnp.sum(encoding.norms * times, axis=-2), 1)
+def _range(given: Any, what: str, least: int) -> tuple[int, int]:
+    """Return from where to where numbers are drawn; one number stands for itself."""
+    pair = given if isinstance(given, tuple | list) else (given, given)
+    if len(pair) != 2:
+        raise InputError(f"{what} are drawn from the lowest to the highest number; give two, not {given!r}")
+    low = whole(pair[0], f"the lowest number of {what}", least=least)
+    return low, whole(pair[1], f"the highest number of {what}", least=low)
 
 
 def _random(seed: int) -> Random:

@@ -7,6 +7,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from veritally.errors import InputError
 from veritally.learned.deepsets import Configuration, DeepSets
 from veritally.learned.layers import Parameters, Shapes
@@ -28,7 +30,7 @@ class Model:
         The weights by name.
     card
         What was learned and how, as plain objects: ``lesson``, ``steps``, ``seed``, ``held_out``, ``versions``,
-        ``curve``.
+        ``loss``, ``curve``.
     """
 
     parameters: Parameters = field(repr=False)
@@ -48,8 +50,8 @@ class Model:
     def limits(self) -> Limits:
         """What the network was trained on."""
         lesson = self.card["lesson"]
-        names = ("voters", "alternatives", "counts", "sigma")
-        return Limits({name: (float(lesson[name][0]), float(lesson[name][1])) for name in names if name in lesson})
+        names = ("voters", "alternatives", "counts", *(["sigma"] if "sigma" in lesson else []))
+        return Limits({name: (float(lesson[name][0]), float(lesson[name][1])) for name in names})
 
     def save(self, path: str | Path) -> None:
         """Write the weights with their card."""
@@ -71,8 +73,8 @@ def _stamp(path: str) -> tuple[int, int]:
     """Return what changes when a file does."""
     try:
         state = Path(path).stat()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
     return state.st_mtime_ns, state.st_size
 
 
@@ -84,7 +86,8 @@ def _read(path: str, stamp: tuple[int, int]) -> Model:
         shapes, _ = _shapes(made.card["lesson"]), made.limits
     except (KeyError, ValueError, TypeError, IndexError, RecursionError):
         raise InputError(f"{path}: holds no weights of a learned rule; `veritally train` makes such files") from None
-    if {name: x.shape for name, x in parameters.items()} != shapes:
+    single = all(x.dtype == np.float32 for x in parameters.values())
+    if {name: x.shape for name, x in parameters.items()} != shapes or not single:
         raise InputError(f"{path}: its weights do not fit the network that its card describes")
     return made
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from veritally.arrays import Array, namespace, ndtri
 from veritally.ballots import Ballots
 from veritally.learned.layers import Chain
+from veritally.learned.scores import comparing
 
 
 class Setting(NamedTuple):
@@ -62,7 +63,7 @@ class Reading(NamedTuple):
 
 def read(ballots: Ballots, setting: Setting) -> Reading:
     """Read rankings."""
-    ranks, counts, multiplicity, _ = ballots
+    ranks, counts, *_ = ballots
     _, _, size, replaced, low, high = setting
     xp = namespace(counts)
     seen = ranks > 0
@@ -76,7 +77,7 @@ def read(ballots: Ballots, setting: Setting) -> Reading:
         length,
         xp.where(seen, root, 1),
         xp.where(seen, xp.log(mean / root**2), 0),
-        xp.where(length[..., 0] > 1, multiplicity, 0),
+        comparing(ballots),
     )
 
 

@@ -91,7 +91,7 @@ def answer(parameters: Parameters, ballots: Ballots, setting: Setting) -> Answer
 
 
 def without_each(parameters: Parameters, ballots: Ballots, setting: Setting, mask: Array) -> Array:
-    """Return the estimates without each voter in turn, ``(..., voter, alternative)``, by the same first round.
+    """Return the logits without each voter in turn, ``(..., voter, alternative)``, by the same first round.
 
     ``mask`` says, alike, what others have seen.
     """
@@ -146,15 +146,15 @@ class _Rounds:
             return xp.broadcast_to(x, (*mask.shape[: voters + 1], *x.shape[voters + 1 :]))
 
         first = Estimate(*map(each, self.first))
-        second, _ = _second(self.parameters, mask, Said(*rest), first, each(self.state), each(self.common))
-        return second.mean
+        second, state = _second(self.parameters, mask, Said(*rest), first, each(self.state), each(self.common))
+        return _logits(self.parameters, mask, second, state)
 
 
 def _pieces(ballots: Ballots) -> list[Ballots]:
     """Cut the voters into pieces of which all hidden values fit into memory."""
     votes, counts, multiplicity, mask = ballots
     *batch, m, n = counts.shape
-    cuts = [(*[slice(None)] * len(batch), piece) for piece in in_pieces(counts, m, _CELLS // n)]
+    cuts = [(*[slice(None)] * len(batch), piece) for piece in in_pieces(counts, m, _CELLS // (n * (1 + n // 8)))]
     return [type(ballots)(votes[cut], counts[cut], multiplicity[cut], mask) for cut in cuts]
 
 

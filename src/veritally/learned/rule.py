@@ -32,16 +32,12 @@ class Learned:
     def rule(self) -> "LearnedRule":
         """Return the rule."""
         found = model(self.model, "deepsets")
-        return LearnedRule(
-            found.deepsets, "rankings", normalized=found.deepsets.configuration.total == "mean", model=found
-        )
+        return learned_rule(found.deepsets, found)
 
 
-@dataclass(frozen=True)
-class LearnedNoisy(Learned):
-    """The paper's network, trained on counts that are off by up to ± 50%."""
-
-    model: str = "learned-noisy"
+def learned_rule(network: DeepSets, found: Model | None = None) -> "LearnedRule":
+    """Make a rule of a network; its model, if it has one, knows what it was trained on."""
+    return LearnedRule(network, "rankings", normalized=network.configuration.total == "mean", model=found)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from veritally.arrays import Array, namespace
 from veritally.ballots import Ballots
 from veritally.rules.rule import Scores
 
-_ROUNDINGS = 64  # of the largest score, by which equal ones may differ
+_ROUNDINGS = 1024  # of the largest score, and of 1, by which equal ones may differ
 
 
 def softmax(logits: Array) -> Array:
@@ -17,9 +17,12 @@ def softmax(logits: Array) -> Array:
 
 
 def shared(scores: Array, without: Array, ballots: Ballots) -> Array:
-    """Share scores out among voters: to each what leaving the voter out takes away, and the rest evenly."""
+    """Share scores out among voters: to each what leaving the ballot out takes away, and the rest evenly.
+
+    Ballots that compare nothing get nothing.
+    """
     xp = namespace(scores)
-    times = ballots.multiplicity
+    times = comparing(ballots)
     known = scores > -xp.inf
     full = xp.where(known, scores, 0)[..., None, :]
     lost = full - xp.where(without > -xp.inf, without, 0)
@@ -27,6 +30,14 @@ def shared(scores: Array, without: Array, ballots: Ballots) -> Array:
     rest = full - xp.sum(lost, axis=-2, keepdims=True)
     whole = xp.sum(times, axis=-1)[..., None, None]
     return lost + xp.where(known[..., None, :], rest, 0) * times[..., None] / xp.where(whole > 0, whole, 1)
+
+
+def comparing(ballots: Ballots) -> Array:
+    """Return how many voters each ranking stands for; 0 where it does not put one alternative above another."""
+    ranks = ballots.votes
+    xp = namespace(ranks)
+    some = xp.max(ranks, axis=-1) > xp.min(xp.where(ranks > 0, ranks, xp.inf), axis=-1)
+    return xp.where(some, ballots.multiplicity, 0)
 
 
 def centred(scores: Array, known: Array) -> Array:
@@ -42,5 +53,5 @@ def rounded(scores: Array, unit: float) -> Scores:
     xp = namespace(scores)
     known = scores > -xp.inf
     largest = xp.max(xp.where(known, xp.abs(scores), 0), axis=-1, keepdims=True)
-    near = xp.broadcast_to(unit * _ROUNDINGS * largest, scores.shape)
+    near = xp.broadcast_to(unit * _ROUNDINGS * (1 + largest), scores.shape)
     return Scores(scores, xp.where(known, near, 0))

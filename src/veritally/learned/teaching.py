@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,14 @@ import numpy as np
 
 from veritally.checks import whole
 from veritally.errors import InputError
+from veritally.files import write_whole
 from veritally.learned.card import carded, held_out, rule_of, written
 from veritally.learned.deepsets import Configuration, configurations
 from veritally.learned.lessons import DeepSetsLesson
 from veritally.learned.models import Model, model
-from veritally.learned.training import Progress, Trained, fit, measured, require_training
+from veritally.learned.training import DivergedError, Progress, Trained, fit, measured, require_training
 from veritally.noise.scenario import Scenario, scenario
+from veritally.noise.simulation import checked_seed
 
 SUFFIX = ".safetensors"
 Report = Callable[[float, str], None]
@@ -43,7 +45,7 @@ def train(
 ) -> Model:
     """Train the paper's network on a scenario and write it to a file, with a card in Markdown beside it.
 
-    Interrupted, it goes on from its last checkpoint when called again in the same way.
+    Interrupted, it goes on from its last checkpoint when called again in the same way; finished, it trains no more.
 
     Parameters
     ----------
@@ -71,100 +73,135 @@ def train(
     require_training()
     path = checked_path(path)
     batches = whole(batches, "the number of mini-batches", least=1)
+    decisions = whole(held_out_decisions, "the number of held-out decisions")
+    if decisions == 1:
+        raise InputError("one held-out decision tells nothing; give 0 or more than 1")
     chosen = Configuration(encoder_layers, decoder_layers, pool, total, width)
     recipe = DeepSetsLesson(chosen, scenario(given, **changes), voters, alternatives, batch_size, learning_rate)
+    work = _Work(path, batches, checked_seed(seed, "jax"), decisions, progress)
     if search is None:
-        return _taught(path, recipe, batches, seed, held_out_decisions, progress)
-    number = whole(search, "the number of configurations to search", least=1, most=len(list(configurations())))
-    return _searched(path, recipe, number, batches, seed, held_out_decisions, progress)
+        return work.finished(recipe, work.trained(path, recipe))
+    usual = DeepSetsLesson(Configuration(width=width))
+    if (recipe.configuration, recipe.learning_rate) != (usual.configuration, usual.learning_rate):
+        raise InputError("a search chooses the layers, the learning rate, λ and Σ itself; leave these out")
+    most = len(list(configurations()))
+    return work.searched(recipe, whole(search, "the number of configurations", least=1, most=most))
 
 
-def checked_path(path: str | Path) -> Path:
-    """Require a name that weights can have."""
-    path = Path(path)
-    if path.suffix != SUFFIX:
-        raise InputError(f"{path}: weights are kept in a file whose name ends in {SUFFIX}")
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder; name a file")
+def checked_path(given: Any) -> Path:
+    """Require a name that weights can have, in a folder that can be written to."""
+    try:
+        path = Path(given)
+        if path.suffix != SUFFIX:
+            raise InputError(f"{path}: weights are kept in a file whose name ends in {SUFFIX}")
+        if path.is_dir():
+            raise InputError(f"{path}: is a folder; name a file")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        probe = path.with_name(f".{path.name}.probe")
+        probe.touch()
+        probe.unlink()
+    except (OSError, TypeError, ValueError) as error:
+        raise InputError(f"{given}: cannot be written ({getattr(error, 'strerror', None) or error})") from error
     return path
 
 
-def _taught(path: Path, recipe: DeepSetsLesson, batches: int, seed: int, decisions: int, progress: Report) -> Model:
-    trained = _trained(path, recipe, batches, seed, progress)
-    return _finished(path, trained, recipe, batches, seed, decisions, progress)
+def card_path(path: Path) -> Path:
+    """Return where the card of weights is written."""
+    return path.with_name(f"{path.stem}-card.md")
 
 
-def _trained(path: Path, recipe: DeepSetsLesson, batches: int, seed: int, progress: Report) -> Trained:
-    def report(now: Progress) -> None:
-        progress(now.step / now.steps, f"loss {now.loss:.3f}, accuracy {now.accuracy:.1%}")
-
-    return fit(recipe, steps=batches, seed=seed, checkpoint=path.with_suffix(".checkpoint"), progress=report)
+def checkpoint_path(path: Path) -> Path:
+    """Return where the state of an unfinished training is kept."""
+    return path.with_suffix(".checkpoint")
 
 
-def _finished(
-    path: Path, trained: Trained, recipe: DeepSetsLesson, batches: int, seed: int, decisions: int, progress: Report
-) -> Model:
-    """Write the weights, measure them, and write them with what was found."""
-    carded(trained, recipe.to_dict(), batches, seed).save(path)
-    held = None
-    if decisions:
-        found = held_out(
-            rule_of(path),
-            recipe.scenario,
-            recipe.voters,
-            recipe.alternatives,
-            decisions=decisions,
-            seed=seed,
-            progress=lambda share: progress(share, "held-out loss, beside posterior"),
-        )
-        held = {"as trained": found}
-    made = carded(trained, recipe.to_dict(), batches, seed, held)
-    made.save(path)
-    path.with_suffix(".md").write_text(written(made, path.stem))
-    return made
+@dataclass(frozen=True)
+class _Work:
+    """How to train, and where to keep what comes of it."""
 
+    path: Path
+    batches: int
+    seed: int
+    decisions: int
+    progress: Report
 
-def _searched(
-    path: Path, recipe: DeepSetsLesson, number: int, batches: int, seed: int, decisions: int, progress: Report
-) -> Model:
-    """Train some of the paper's configurations, each kept in a file of its own, and finish the best."""
-    space = list(configurations())
-    picked = sorted(np.random.default_rng(seed).choice(len(space), number, replace=False).tolist())
-    rows = []
-    best: tuple[float, Trained, DeepSetsLesson] | None = None
-    for turn, place in enumerate(picked):
-        configuration, rate = space[place]
-        own = replace(
-            recipe, configuration=replace(configuration, width=recipe.configuration.width), learning_rate=rate
-        )
-        part = path.with_name(f"{path.stem}-search") / f"{place:03d}{SUFFIX}"
-        trained = _kept(part, own, batches, seed)
-        if trained is None:
-            trained = _trained(part, own, batches, seed, _share(progress, turn, number))
-            carded(trained, own.to_dict(), batches, seed).save(part)
-        loss, error = measured(own, trained.parameters, seed)
-        rows.append({**own.configuration.to_dict(), "learning_rate": rate, "loss": loss, "se": error})
-        if best is None or loss < best[0]:
-            best = loss, trained, own
-    assert best is not None
-    rows.sort(key=lambda row: row["loss"])
-    path.with_name(f"{path.stem}-search.json").write_text(json.dumps(rows, indent=1) + "\n")
-    return _finished(path, best[1], best[2], batches, seed, decisions, progress)
+    def trained(self, path: Path, recipe: DeepSetsLesson, progress: Report | None = None) -> Trained:
+        """Train, unless an earlier run has, and keep the weights."""
+        progress = progress or self.progress
+        found = self._kept(path, recipe)
+        if found is not None:
+            return found
 
+        def report(now: Progress) -> None:
+            progress(now.step / now.steps, f"loss {now.loss:.3f}, accuracy {now.accuracy:.1%}")
 
-def _kept(part: Path, recipe: DeepSetsLesson, batches: int, seed: int) -> Trained | None:
-    """Return what an interrupted search has finished."""
-    if not part.exists():
-        return None
-    found = model(part, "deepsets")
-    same = found.card["lesson"] == json.loads(json.dumps(recipe.to_dict()))
-    if not same or (found.card["steps"], found.card["seed"]) != (batches, seed):
-        return None
-    return Trained(dict(found.parameters), [(int(a), float(b), float(c)) for a, b, c in found.card["curve"]])
+        progress(0.0, "compiling")
+        checkpoint = checkpoint_path(path)
+        trained = fit(recipe, steps=self.batches, seed=self.seed, checkpoint=checkpoint, progress=report)
+        carded(trained, recipe.to_dict(), self.batches, self.seed).save(path)
+        checkpoint.unlink(missing_ok=True)
+        return trained
 
+    def _kept(self, path: Path, recipe: DeepSetsLesson) -> Trained | None:
+        """Return what an earlier run of the same training has finished."""
+        try:
+            card = model(path, "deepsets").card
+        except InputError:  # nothing, or damaged
+            return None
+        same = card["lesson"] == json.loads(json.dumps(recipe.to_dict()))
+        if not same or (card["steps"], card["seed"]) != (self.batches, self.seed):
+            return None
+        curve = [(int(step), float(loss), float(right)) for step, loss, right in card["curve"]]
+        return Trained(dict(model(path, "deepsets").parameters), curve)
 
-def _share(progress: Report, turn: int, number: int) -> Report:
-    def report(share: float, note: str) -> None:
-        progress((turn + share) / number, f"{turn + 1} of {number}: {note}")
+    def finished(self, recipe: DeepSetsLesson, trained: Trained) -> Model:
+        """Measure the weights, and write them with what was found."""
+        carded(trained, recipe.to_dict(), self.batches, self.seed).save(self.path)
+        held = None
+        if self.decisions:
+            found = held_out(
+                rule_of(self.path),
+                recipe.scenario,
+                recipe.voters,
+                recipe.alternatives,
+                decisions=self.decisions,
+                seed=self.seed,
+                progress=lambda share: self.progress(share, "held-out loss, beside posterior"),
+            )
+            held = {"as trained": found}
+        made = carded(trained, recipe.to_dict(), self.batches, self.seed, held)
+        made.save(self.path)
+        write_whole(card_path(self.path), written(made, self.path.stem).encode())
+        return made
 
-    return report
+    def searched(self, recipe: DeepSetsLesson, number: int) -> Model:
+        """Train some of the paper's configurations, each kept in a file of its own, and finish the best."""
+        space = list(configurations())
+        picked = sorted(np.random.default_rng(self.seed).choice(len(space), number, replace=False).tolist())
+        rows: list[dict[str, Any]] = []
+        best: tuple[float, DeepSetsLesson, Trained] | None = None
+        for turn, place in enumerate(picked):
+            shape, rate = space[place]
+            own = replace(recipe, configuration=replace(shape, width=recipe.configuration.width), learning_rate=rate)
+            part = checked_path(self.path.with_name(f"{self.path.stem}-search") / f"{place:03d}{SUFFIX}")
+            row: dict[str, Any] = {**own.configuration.to_dict(), "learning_rate": rate, "loss": None, "se": None}
+            rows.append(row)
+            try:
+                trained = self.trained(part, own, self._share(turn, number))
+            except DivergedError:
+                continue
+            row["loss"], row["se"] = measured(own, trained.parameters, self.seed)
+            if best is None or row["loss"] < best[0]:
+                best = row["loss"], own, trained
+        rows.sort(key=lambda row: (row["loss"] is None, row["loss"]))
+        text = json.dumps(rows, indent=1) + "\n"
+        write_whole(self.path.with_name(f"{self.path.stem}-search.json"), text.encode())
+        if best is None:
+            raise DivergedError("no configuration converged; draw others by another seed")
+        return self.finished(*best[1:])
+
+    def _share(self, turn: int, number: int) -> Report:
+        def report(share: float, note: str) -> None:
+            self.progress((turn + share) / number, f"{turn + 1} of {number}: {note}")
+
+        return report

@@ -4,6 +4,7 @@ import functools
 import importlib
 import json
 import math
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,10 +17,15 @@ from veritally.arrays import Array
 from veritally.errors import InputError
 from veritally.learned.layers import Shapes
 from veritally.learned.weights import load, save
+from veritally.noise.simulation import checked_seed
 
 _STREAM, _FRESH = 7, 8  # of random numbers for training, and for measuring what came of it
 _POINTS = 200  # of a curve
 _FORGET = 0.99  # of the running loss, after each step
+
+
+class DivergedError(InputError):
+    """Training that does not converge."""
 
 
 class Lesson(Protocol):
@@ -90,7 +96,7 @@ def fit(
     steps: int,
     seed: int = 0,
     checkpoint: Path | None = None,
-    every: int = 250,
+    every: float = 20.0,
     progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Trained:
     """Train a network, or go on from a checkpoint of the same training.
@@ -105,7 +111,8 @@ def fit(
     steps, seed
         How many mini-batches, from which seed.
     checkpoint
-        A file that is replaced after ``every`` so many steps and removed at the end; None for none.
+        A file that is replaced after ``every`` so many seconds; None for none. It is left to whoever has saved what
+        was learned to remove it.
     progress
         Called now and then.
     """
@@ -113,32 +120,35 @@ def fit(
     import jax
     import jax.numpy as jnp
 
-    optimiser, key = lesson.optimiser(steps), jax.random.key(seed)
+    optimiser, key = lesson.optimiser(steps), jax.random.key(checked_seed(seed, "jax"))
     parameters = lesson.initial(seed)
-    state = _State(0, parameters, parameters, optimiser.init(parameters), [])
+    state = _State(0, parameters, parameters, optimiser.init(parameters), [], [])
     identity = json.dumps({"lesson": lesson.to_dict(), "steps": steps, "seed": seed}, sort_keys=True)
     if checkpoint is not None and checkpoint.exists():
         state = _restored(checkpoint, identity, state)
-    programs = _compiled(lesson, optimiser, state, key)
-    pending: list[Any] = []
-    curve = state.curve
-    stride = max(1, steps // _POINTS)
-    parameters, mean, moments = jax.tree.map(jnp.array, (state.parameters, state.mean, state.moments))
-    for step in range(state.step, steps):
-        place, numbers = lesson.step(seed, step)
-        parameters, mean, moments, told = programs[place](
-            parameters, mean, moments, jax.random.fold_in(jax.random.fold_in(key, _STREAM), step), jnp.asarray(numbers)
-        )
-        pending.append(told)
-        done = step + 1
-        if done % stride == 0 or done == steps:
-            _extended(curve, done, np.asarray(jax.device_get(pending)), steps)
-            pending = []
-            progress(Progress(done, steps, *curve[-1][1:]))
-        if checkpoint is not None and done % every == 0 and done < steps and not pending:
-            save(checkpoint, _arrays(_State(done, parameters, mean, moments, curve)), {"identity": identity})
-    if checkpoint is not None:
-        checkpoint.unlink(missing_ok=True)
+    try:
+        programs = _compiled(lesson, optimiser, state, key)
+        curve, pending = state.curve, list(state.pending)
+        stride = max(1, steps // _POINTS)
+        parameters, mean, moments = jax.tree.map(jnp.array, (state.parameters, state.mean, state.moments))
+        saved = time.monotonic()
+        for step in range(state.step, steps):
+            place, numbers = lesson.step(seed, step)
+            own = jax.random.fold_in(jax.random.fold_in(key, _STREAM), step)
+            parameters, mean, moments, told = programs[place](parameters, mean, moments, own, jnp.asarray(numbers))
+            pending.append(told)
+            done = step + 1
+            if done % stride == 0 or done == steps:
+                _extended(curve, done, np.asarray(jax.device_get(pending)), steps)
+                pending = []
+                progress(Progress(done, steps, *curve[-1][1:]))
+            if checkpoint is not None and time.monotonic() - saved >= every:
+                _save(checkpoint, identity, _State(done, parameters, mean, moments, curve, pending))
+                saved = time.monotonic()
+    except RuntimeError as error:  # as JAX has it
+        if "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        raise InputError("there is not enough memory for such mini-batches; make them smaller") from error
     learned = mean if lesson.memory else parameters
     return Trained({name: np.asarray(x) for name, x in learned.items()}, curve)
 
@@ -152,6 +162,7 @@ class _State:
     mean: Any
     moments: Any
     curve: list[tuple[int, float, float]]
+    pending: Sequence[Any]
 
 
 def _compiled(lesson: Lesson, optimiser: Any, state: _State, key: Any) -> list[Any]:
@@ -179,21 +190,22 @@ def _compiled(lesson: Lesson, optimiser: Any, state: _State, key: Any) -> list[A
 def _extended(curve: list[tuple[int, float, float]], step: int, told: Array, steps: int) -> None:
     """Go on with the running means of loss and accuracy."""
     if not np.isfinite(told).all():
-        raise InputError(f"the loss is no longer finite after {step:,} of {steps:,} steps; try a lower learning rate")
-    keep = _FORGET ** len(told)
-    mean = told.mean(axis=0)
-    if curve:
-        mean = keep * np.array(curve[-1][1:]) + (1 - keep) * mean
+        raise DivergedError(f"the loss is no longer finite after {step:,} of {steps:,} steps; lower the learning rate")
+    mean = np.array(curve[-1][1:]) if curve else told[0]
+    for one in told:
+        mean = _FORGET * mean + (1 - _FORGET) * one
     curve.append((step, float(mean[0]), float(mean[1])))
 
 
-def _arrays(state: _State) -> dict[str, Array]:
-    """Put all numbers of a state under names."""
+def _save(path: Path, identity: str, state: _State) -> None:
+    """Keep a state in a file."""
     import jax
 
     leaves = jax.tree.leaves((state.parameters, state.mean, state.moments))
     arrays = {f"{k:04d}": np.asarray(leaf) for k, leaf in enumerate(leaves)}
-    return {**arrays, "step": np.asarray(state.step), "curve": np.asarray(state.curve, dtype=float)}
+    pending = np.asarray(jax.device_get(list(state.pending)), dtype=float).reshape(-1, 2)
+    besides = {"step": np.asarray(state.step), "curve": np.asarray(state.curve, dtype=float).reshape(-1, 3)}
+    save(path, {**arrays, **besides, "pending": pending}, {"identity": identity})
 
 
 def _restored(path: Path, identity: str, fresh: _State) -> _State:
@@ -204,10 +216,11 @@ def _restored(path: Path, identity: str, fresh: _State) -> _State:
     if about.get("identity") != identity:
         raise InputError(f"{path}: is from another training; remove it, or choose another name for this one")
     leaves, tree = jax.tree.flatten((fresh.parameters, fresh.mean, fresh.moments))
-    found = [arrays[f"{k:04d}"].reshape(leaf.shape) for k, leaf in enumerate(leaves)]
+    found = [arrays[f"{k:04d}"] for k in range(len(leaves))]
     parameters, mean, moments = jax.tree.unflatten(tree, found)
     curve = [(int(step), float(loss), float(right)) for step, loss, right in arrays["curve"]]
-    return _State(int(arrays["step"].item()), parameters, mean, moments, curve)
+    pending = list(arrays["pending"].astype(np.float32))
+    return _State(int(arrays["step"]), parameters, mean, moments, curve, pending)
 
 
 def measured(lesson: Lesson, parameters: dict[str, Array], seed: int = 0, batches: int = 64) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """One network for decisions of every kind, as a rule like any other."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,12 +12,13 @@ from veritally.learned.agreement import Estimate
 from veritally.learned.models import Model, model
 from veritally.learned.reading import Setting
 from veritally.learned.rounds import Answer, answer, without_each
-from veritally.learned.scores import rounded, shared, softmax
+from veritally.learned.scores import centred, rounded, shared, softmax
 from veritally.noise.errors import Percentage, Replacement
 from veritally.rules.rule import Scores, Sigma
 
-_REREAD = 300_000  # votes that are read again, at most, to leave out each voter in turn
+_REREAD = 1_000_000  # votes that are read again, at most, to leave out each voter in turn
 _AT_ONCE = 1 << 15  # votes of a batch whose hidden values stay in the cache
+_UNIT = float(np.finfo(np.float32).eps)
 
 
 @dataclass(frozen=True)
@@ -25,21 +26,23 @@ class Universal:
     """One network for decisions of every kind: two rounds of encode, sum, decode.
 
     It was trained on 2 to 50 alternatives, 1 to 1,000 voters, counts from 1 to 10,000, σ/τ from 0.1 to 100, rankings
-    full, partial and tied, favourites, and counts with errors. Scores are estimates of the truths, measured from their
-    mean. It computes in single precision.
+    full, partial and tied, favourites, and counts with errors. Scores are logits of being the best, measured from their
+    mean; its estimates of the truths are in :meth:`answer`. It computes in single precision.
 
     Parameters
     ----------
     sigma
-        The standard deviation of one observation, one for all alternatives or one for each; None to estimate.
+        The standard deviation of one observation, one for all alternatives or one for each.
     tau
-        The standard deviation of the truths; None for 1 if σ is to be estimated, else to estimate.
+        The standard deviation of the truths. Only σ/τ matters; unless both are given, it is estimated.
     count_error
         How reported counts may be wrong, with the size of the error; None for not at all.
-    count_range
-        From where to where true counts may lie; None for the range of those reported.
     model
         The name of shipped weights, or a file.
+    count_range
+        From where to where true counts may lie; None for the range of those reported.
+    known
+        Votes with the answer to them.
 
     References
     ----------
@@ -56,8 +59,9 @@ class Universal:
     sigma: Sigma | None = None
     tau: float | None = None
     count_error: Any = None
-    count_range: tuple[float, float] | None = None
     model: str = "learned-universal"
+    count_range: tuple[float, float] | None = None
+    known: tuple[Ballots, Answer] | None = field(default=None, repr=False, compare=False)
 
     votes: ClassVar[Kind] = "rankings"
     normalized: ClassVar[bool] = False
@@ -73,19 +77,17 @@ class Universal:
     def _model(self) -> Model:
         return model(self.model, "universal")
 
-    def answer(self, ballots: Ballots) -> tuple[Answer, Array]:
-        """Ask the network, in single precision; return what it says, and τ of each decision."""
-        xp = namespace(ballots.counts)
-        ballots = _single(ballots)
-        *batch, m, n = ballots.counts.shape
-        flat = type(ballots)(*(x.reshape(-1, *x.shape[len(batch) :]) for x in ballots))
-        parts = [
-            answer(self._model.parameters, own, self._setting(own))
-            for piece in in_pieces(flat.counts, len(flat.counts), max(1, _AT_ONCE // (m * n)))
-            for own in [type(flat)(*(x[piece] for x in flat))]
-        ]
-        given = _joined(parts, batch)
-        return given, self._tau(given, xp)
+    def answer(self, ballots: Ballots) -> Answer:
+        """Ask the network about rankings, in single precision; truths are measured in units of τ."""
+        if self.known is not None and ballots is self.known[0]:
+            return self.known[1]
+        flat = _flat(ballots)
+        number, m, n = flat.counts.shape
+        parts = []
+        for piece in in_pieces(flat.counts, number, max(1, _AT_ONCE // (m * n))):
+            own = type(flat)(*(x[piece] for x in flat))
+            parts.append(answer(self._model.parameters, own, self._setting(own)))
+        return _joined(parts, ballots.mask.shape[:-1])
 
     def _setting(self, ballots: Ballots) -> Setting:
         """Return what is told of each decision."""
@@ -97,10 +99,9 @@ class Universal:
             return xp.full((number,), value, dtype=counts.dtype)
 
         told = self.sigma is not None and self.tau is not None
-        tau = self.tau if told else None
         log_sigma = xp.zeros((number, n), dtype=counts.dtype)
         if self.sigma is not None:
-            log_sigma = log_sigma + xp.log(xp.asarray(self.sigma, dtype=counts.dtype) / (tau or 1.0))
+            log_sigma = log_sigma + xp.log(xp.asarray(self.sigma, dtype=counts.dtype) / (self.tau or 1.0))
         taken = (counts > 0) & (multiplicity > 0)[..., None]
         low, high = self.count_range or (None, None)
         lowest = xp.min(xp.where(taken, counts, xp.inf), axis=(-2, -1))
@@ -113,31 +114,17 @@ class Universal:
             xp.max(xp.where(taken, counts, 1), axis=(-2, -1)) if high is None else everywhere(high),
         )
 
-    def _tau(self, given: Answer, xp: Any) -> Array:
-        """Return τ as told, or as σ and the estimated σ/τ have it."""
-        if self.tau is not None or self.sigma is None:
-            return xp.ones_like(given.scale.mean) * (self.tau or 1.0)
-        middle = xp.exp(xp.mean(xp.log(xp.asarray(self.sigma, dtype=given.scale.mean.dtype))))
-        return middle / xp.exp(given.scale.mean)
-
     def scores(self, ballots: Ballots) -> Array:
-        """Return the estimates alone, −inf without evidence."""
+        """Return the logits alone, −inf without evidence."""
         return self.score(ballots).scores
 
     def score(self, ballots: Ballots) -> Scores:
-        """Return the estimates, and how far apart the same may be."""
-        given, tau = self.answer(ballots)
-        estimate = given.second.mean * tau[..., None]
-        return self._rounded(namespace(estimate).where(ballots.mask, estimate, -np.inf), ballots)
-
-    def _rounded(self, scores: Array, ballots: Ballots) -> Scores:
-        unit = float(np.finfo(np.float32).eps)
-        return rounded(namespace(scores).astype(scores, ballots.counts.dtype), unit)
+        """Return the logits, and how far apart the same may be."""
+        return _scored(self.answer(ballots).logits, ballots.mask, ballots)
 
     def p_best(self, ballots: Ballots) -> Array:
         """Return the probability that each alternative is the best, ``(..., alternative)``."""
-        xp = namespace(ballots.counts)
-        return softmax(xp.astype(self.answer(ballots)[0].logits, ballots.counts.dtype))
+        return softmax(self.scores(ballots))
 
     def weights(self, ballots: Ballots, origin: float = 0.0) -> Array:
         """Return what each voter adds: what leaving the voter out takes away, and an even share of the rest."""
@@ -146,7 +133,7 @@ class Universal:
     def leave_one_out(self, ballots: Ballots) -> Scores:
         """Return the scores without each voter in turn, ``(..., voter, alternative)``.
 
-        In full where that is quick, else with what the first round found from all of them.
+        In full where that is quick, else roughly: with what the first round found from all of them.
         """
         xp = namespace(ballots.counts)
         *batch, m, _ = ballots.counts.shape
@@ -157,17 +144,23 @@ class Universal:
             others = xp.ones((m, m), dtype=saw.dtype) - xp.eye(m, dtype=saw.dtype)
             fields = [xp.broadcast_to(xp.expand_dims(x, axis=axis), (*batch, m, *x.shape[axis:])) for x in ballots[:3]]
             return self.score(type(ballots)(fields[0], fields[1], fields[2] * others, mask))
-        single = _single(ballots)
-        flat = type(ballots)(*(x.reshape(-1, *x.shape[axis:]) for x in single))
+        flat = _flat(ballots)
         wide = mask.reshape(-1, *mask.shape[axis:])
-        estimates = xp.reshape(without_each(self._model.parameters, flat, self._setting(flat), wide), mask.shape)
-        tau = self.answer(ballots)[1][..., None, None]
-        return self._rounded(xp.where(mask, estimates * tau, -xp.inf), ballots)
+        logits = without_each(self._model.parameters, flat, self._setting(flat), wide)
+        return _scored(xp.reshape(logits, mask.shape), mask, ballots)
 
-    def fitted(self, ballots: Ballots, seed: int = 0) -> "AnsweredUniversal":
+    def fitted(self, ballots: Ballots, seed: int = 0) -> "Universal":
         """Return the rule with its answer to these votes."""
-        own = {field.name: getattr(self, field.name) for field in fields(Universal)}
-        return AnsweredUniversal(**own, known=(ballots, *self.answer(ballots)))
+        return replace(self, known=(ballots, self.answer(ballots)))
+
+    def decision(self, d: int, ballots: Ballots) -> "Universal":
+        """Return the rule with its answer to one decision along the first batch axis."""
+        assert self.known is not None
+        first, second, logits, scale = self.known[1]
+        n = ballots.counts.shape[-1]
+        first, second = (Estimate(*(x[d][..., :n] for x in one)) for one in (first, second))
+        own = Answer(first, second, logits[d][..., :n], Estimate(*(x[d] for x in scale)))
+        return replace(self, known=(ballots, own))
 
     def details(self, ballots: Ballots) -> dict[str, Array]:
         """Return nothing beside scores and P(best)."""
@@ -189,35 +182,23 @@ class Universal:
         return tuple(float(one) / self.tau for one in np.ravel(self.sigma))
 
 
-@dataclass(frozen=True, eq=False)
-class AnsweredUniversal(Universal):
-    """The rule with its answer to some votes; other votes are asked about anew."""
-
-    known: tuple[Ballots, Answer, Array] | None = None
-
-    def answer(self, ballots: Ballots) -> tuple[Answer, Array]:
-        """Return what is known, or ask."""
-        if self.known is not None and ballots is self.known[0]:
-            return self.known[1:]
-        return super().answer(ballots)
-
-    def decision(self, d: int, ballots: Ballots) -> "AnsweredUniversal":
-        """Return the rule with its answer to one decision along the first batch axis."""
-        assert self.known is not None
-        (first, second, logits, scale), tau = self.known[1:]
-        n = ballots.counts.shape[-1]
-        first, second = (Estimate(*(x[d][..., :n] for x in one)) for one in (first, second))
-        given = Answer(first, second, logits[d][..., :n], Estimate(*(x[d] for x in scale)))
-        return replace(self, known=(ballots, given, tau[d]))
-
-
-def _single(ballots: Ballots) -> Ballots:
+def _flat(ballots: Ballots) -> Ballots:
+    """Fold all batch axes into one, in single precision; refuse what are no rankings."""
+    if ballots.kind != "rankings":
+        raise InputError(f"this rule takes rankings, not {ballots.kind}; coarsen the profile first")
     xp = namespace(ballots.counts)
+    depth = ballots.mask.ndim - 1
     votes, counts, multiplicity = (xp.astype(x, xp.float32) for x in ballots[:3])
-    return type(ballots)(votes, counts, multiplicity, ballots.mask)
+    fields = (x.reshape(-1, *x.shape[depth:]) for x in (votes, counts, multiplicity, ballots.mask))
+    return type(ballots)(*fields)
 
 
-def _joined(parts: list[Answer], batch: list[int]) -> Answer:
+def _scored(logits: Array, mask: Array, ballots: Ballots) -> Scores:
+    logits = namespace(logits).astype(logits, ballots.counts.dtype)
+    return rounded(centred(logits, mask), _UNIT)
+
+
+def _joined(parts: list[Answer], batch: tuple[int, ...]) -> Answer:
     """Put the decisions together again, with their batch axes."""
 
     def join(*given: Any) -> Any:

@@ -4,6 +4,7 @@ A file is the length of a header in eight bytes, the header in JSON, and the arr
 refused in a sentence. The `safetensors` package reads and writes the same files; here NumPy is enough.
 """
 
+import hashlib
 import json
 import math
 import os
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from veritally.errors import InputError
+from veritally.files import write_whole
 
 _TYPES: dict[str, np.dtype[Any]] = {
     "F32": np.dtype("<f4"),
@@ -22,13 +24,13 @@ _TYPES: dict[str, np.dtype[Any]] = {
     "I64": np.dtype("<i8"),
 }
 _NAMES = {dtype: name for name, dtype in _TYPES.items()}
+_CHECK = "sha256"  # under which a file has the checksum of its arrays
 _LARGEST_HEADER = 100_000_000  # bytes, as everywhere
 
 
 def save(path: str | os.PathLike[str], arrays: Mapping[str, Any], about: Mapping[str, str]) -> None:
     """Write arrays and what there is to say about them; a file of that name is replaced whole or not at all."""
-    path = Path(path)
-    header: dict[str, Any] = {"__metadata__": dict(about)}
+    header: dict[str, Any] = {}
     parts, place = [], 0
     for name, array in arrays.items():
         part = np.asarray(array, order="C")
@@ -37,26 +39,23 @@ def save(path: str | os.PathLike[str], arrays: Mapping[str, Any], about: Mapping
         header[name] = {"dtype": _NAMES[part.dtype], "shape": list(part.shape), "data_offsets": [place, end]}
         parts.append(part.tobytes())
         place = end
-    text = json.dumps(header).encode()
+    data = b"".join(parts)
+    text = json.dumps({"__metadata__": {**about, _CHECK: _sum(header, data)}, **header}).encode()
     text += b" " * (-len(text) % 8)
-    unfinished = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with unfinished.open("wb") as file:
-            file.write(b"".join([len(text).to_bytes(8, "little"), text, *parts]))
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
+    write_whole(path, len(text).to_bytes(8, "little") + text + data)
+
+
+def _sum(header: Mapping[str, Any], data: bytes) -> str:
+    """Return a checksum of the arrays and their names."""
+    return hashlib.sha256(json.dumps(header, sort_keys=True).encode() + data).hexdigest()
 
 
 def load(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, str]]:
     """Read arrays and what is said about them."""
     try:
         content = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
     try:
         return _parsed(content)
     except _DamagedError as error:
@@ -71,17 +70,22 @@ def _parsed(content: bytes) -> tuple[dict[str, Any], dict[str, str]]:
     length = int.from_bytes(content[:8], "little")
     if len(content) < 8 or length > min(len(content) - 8, _LARGEST_HEADER):
         raise _DamagedError("its header does not fit into it")
+    data = content[8 + length :]
     try:
         header = json.loads(content[8 : 8 + length])
-        about = header.pop("__metadata__", {})
-        arrays = {name: _array(content[8 + length :], entry) for name, entry in header.items()}
-        used = sum(array.nbytes for array in arrays.values())
+        about = dict(header.pop("__metadata__", {}))
+        arrays = {name: _array(data, entry) for name, entry in header.items()}
+        places = sorted(entry["data_offsets"] for entry in header.values())
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError) as error:
         raise _DamagedError("its header is no list of arrays") from error
-    if used != len(content) - 8 - length:
+    if [end for _, end in places[:-1]] != [start for start, _ in places[1:]] or (places or [[0, 0]])[0][0] != 0:
+        raise _DamagedError("its arrays do not lie end to end")
+    if (places or [[0, 0]])[-1][1] != len(data):
         raise _DamagedError("its arrays do not fill it")
-    if not isinstance(about, dict) or not all(isinstance(text, str) for text in about.values()):
+    if not all(isinstance(text, str) for text in about.values()):
         raise _DamagedError("what it says about itself is no text")
+    if about.pop(_CHECK, None) not in (None, _sum(header, data)):
+        raise _DamagedError("its checksum is wrong")
     return arrays, about
 
 

@@ -1,5 +1,6 @@
 """Files that appear whole or not at all."""
 
+import os
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -20,7 +21,10 @@ def write_together(files: Mapping[Path, bytes]) -> None:
         for part, path in parts.items():
             if path.is_dir():
                 raise InputError(f"{path}: is a folder; name a file")
-            part.write_bytes(files[path])
+            with part.open("wb") as file:
+                file.write(files[path])
+                file.flush()
+                os.fsync(file.fileno())
         for part, path in parts.items():
             part.replace(path)
     except OSError as error:
