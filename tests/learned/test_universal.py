@@ -180,6 +180,13 @@ def test_who_compares_nothing_decides_nothing(rule):
     assert all(parts[i] > 0 for i in range(6))
 
 
+def test_what_no_votes_compare_is_named():
+    ranks = np.array([[1, 2, 0, 0, 0], [1, 2, 0, 0, 0], [0, 0, 1, 2, 3], [0, 0, 2, 1, 3]])
+    profile = vt.Profile(ranks=ranks, counts=np.where(ranks > 0, 5.0, 0))
+    with pytest.warns(vt.InputWarning, match="no votes compare 0, 1 with the others"):
+        vt.decide(profile, rule="learned-universal", tie_break="first")
+
+
 def test_votes_of_another_kind_are_refused():
     for kind in ("values", "top"):
         with pytest.raises(vt.InputError, match=f"takes rankings, not {kind}"):

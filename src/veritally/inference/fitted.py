@@ -8,6 +8,7 @@ import numpy as np
 from veritally.arrays import Array, Random, namespace, possible
 from veritally.ballots import CARDINAL, Ballots
 from veritally.belief import Belief, summarised
+from veritally.inference import links
 from veritally.inference.ascent import Prior, peak
 from veritally.inference.moments import Estimate, Moments, moments, pulls, withouts
 from veritally.inference.scale import middle
@@ -154,16 +155,11 @@ class Fitted:
 
     def odd(self, ballots: Ballots) -> Array:
         """Say in which decisions no votes compare some alternatives."""
-        return ~namespace(ballots.counts).all(_compared(ballots), axis=(-2, -1))
+        return links.broken(ballots)
 
     def remarks(self, ballots: Ballots, names: tuple[Any, ...]) -> list[str]:
-        """Name the alternatives of a single decision that no votes compare with the first or those linked to it."""
-        compared, mask = np.asarray(_compared(ballots)), np.asarray(ballots.mask)
-        largest = int(np.argmax(np.where(mask, np.sum(compared & mask, axis=-1), 0)))
-        apart = [str(name) for j, name in enumerate(names) if mask[j] and not compared[largest, j]]
-        if not apart:
-            return []
-        return [f"no votes compare {', '.join(apart)} with the others: what stands between them is the prior alone"]
+        """Name the alternatives of a single decision that no votes compare with the others."""
+        return links.remarks(ballots, names)
 
     def p_best(self, ballots: Ballots, size: int = 1000) -> Array:
         """Return P(best) alone, ``(..., alternative)``, by so many draws from normals; compiles under ``jax.jit``.
@@ -234,22 +230,6 @@ class Fitted:
         told = tally(stacked(several, len(draws)), draws, means, 0).log_likelihood
         top = tally(several, truth, means, 0).log_likelihood
         return np.asarray(told - top + prior.log_density(draws, mask) - prior.log_density(truth, mask))
-
-
-def _compared(ballots: Ballots) -> Array:
-    """Say which alternatives are linked by voters who saw both, ``(..., alternative, alternative)``."""
-    xp = namespace(ballots.counts)
-    n = ballots.counts.shape[-1]
-    seen = (ballots.counts > 0) & (ballots.multiplicity > 0)[..., None]
-    absent = ~(ballots.mask[..., None] & ballots.mask[..., None, :])
-    if ballots.kind in CARDINAL:
-        return xp.ones_like(absent)
-    together = xp.astype(seen, ballots.counts.dtype)
-    linked = xp.matmul(xp.moveaxis(together, -1, -2), together) > 0
-    for _ in range(n.bit_length()):
-        way = xp.astype(linked, together.dtype)
-        linked = xp.matmul(way, way) > 0
-    return linked | absent
 
 
 def _normalised(logs: Array, weight: Array) -> tuple[Array, Array]:

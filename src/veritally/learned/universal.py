@@ -8,6 +8,7 @@ import numpy as np
 from veritally.arrays import Array, in_pieces, namespace
 from veritally.ballots import Ballots, Kind
 from veritally.errors import InputError
+from veritally.inference import links
 from veritally.learned.agreement import Estimate
 from veritally.learned.models import Model, model
 from veritally.learned.reading import Setting
@@ -167,12 +168,12 @@ class Universal:
         return {}
 
     def odd(self, ballots: Ballots) -> Any:
-        """Say in which decisions something lies outside of what was trained on."""
-        return self._model.limits.crossed(ballots, self._ratio)
+        """Say in which decisions something lies outside of what was trained on, or no votes compare some of them."""
+        return self._model.limits.crossed(ballots, self._ratio) | np.asarray(links.broken(ballots))
 
     def remarks(self, ballots: Ballots, names: tuple[Any, ...]) -> list[str]:
-        """Name what lies outside of what was trained on."""
-        return self._model.limits.remarks(ballots, self._ratio)
+        """Name what lies outside of what was trained on, and what no votes compare."""
+        return [*self._model.limits.remarks(ballots, self._ratio), *links.remarks(ballots, names)]
 
     @property
     def _ratio(self) -> tuple[float, ...]:
