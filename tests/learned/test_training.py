@@ -150,8 +150,13 @@ def test_practice_is_what_it_says_it_is():
     assert counts.max() <= 20_000
     assert counts[seen].min() >= 1
     assert (mask.sum(axis=-1) <= 7).all()
-    sigma = np.exp(np.asarray(drawn.setting.log_sigma))
-    assert 0.099 < sigma.min() < 0.3 < 30 < sigma.max() < 100.1
+    sigma = np.exp(np.asarray(drawn.scale))
+    assert sigma.min() < 0.3 < 30 < sigma.max()
+    log_sigma, told = np.asarray(drawn.setting.log_sigma), np.asarray(drawn.setting.told) > 0
+    alike = np.ptp(log_sigma, axis=-1) < 1e-6
+    assert 0.6 < alike[told].mean() < 0.95
+    mean = np.where(mask, log_sigma, 0).sum(axis=-1) / np.maximum(mask.sum(axis=-1), 1)
+    np.testing.assert_allclose(mean[told], np.log(sigma)[told], atol=1e-4)
     full, top = (ranks.max(axis=-1) == length), (np.sum(ranks == 1, axis=-1) == 1)
     assert 0.4 < full[length > 1].mean() < 0.95
     assert top[length > 1].mean() > 0.8

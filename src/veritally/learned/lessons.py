@@ -162,7 +162,7 @@ class DeepSetsLesson:
 
 
 _PANELS = (
-    (1000, 11), (300, 25), (350, 11), (150, 50), (110, 11), (60, 25), (32, 11),
+    (1000, 11), (300, 25), (350, 11), (1000, 30), (150, 50), (110, 11), (60, 25), (32, 11),
     (40, 50), (8, 11), (16, 25), (300, 4), (12, 50), (20, 5),
 )  # fmt: skip
 _WEIGHTS = (0.3, 1.0, 1.0, 0.1)  # of both estimates, of the best alternative, and of σ/τ
@@ -228,7 +228,7 @@ class UniversalLesson:
             weight * jnp.sum(jnp.where(mask, _surprise(estimate, drawn.truth - centre), 0), axis=-1) / whole
             for weight, estimate in zip(_WEIGHTS, (given.first, given.second), strict=False)
         )
-        total = estimates + _WEIGHTS[3] * _surprise(given.scale, drawn.setting.log_sigma[:, 0])
+        total = estimates + _WEIGHTS[3] * _surprise(given.scale, drawn.scale)
         share = jnp.maximum(jnp.sum(some), 1)
         best, right = _judged(given.logits, drawn.truth, mask, some)
         return jnp.sum(jnp.where(some, total, 0)) / share + _WEIGHTS[2] * best, right

@@ -9,11 +9,12 @@ from veritally.learned.reading import Setting
 
 
 class Decisions(NamedTuple):
-    """Truths, their ballots, and what a rule may be told."""
+    """Truths, their ballots, what a rule is told, and log σ/τ, which it may have to find out."""
 
     truth: Array
     ballots: Rankings
     setting: Setting
+    scale: Array
 
 
 def decisions(key: Any, number: int, voters: int, alternatives: int) -> Decisions:
@@ -57,7 +58,9 @@ def decisions(key: Any, number: int, voters: int, alternatives: int) -> Decision
     absent = jnp.where(chance(0.35), uniform(each, 0, 0.8), 0)[:, None, None]
     seen = there[:, None, :] & (uniform(cells) >= absent)
     truth = jax.random.normal(next(keys), (number, alternatives))
-    deviation = jnp.exp(log_sigma)[:, None, None] / jnp.sqrt(counts)
+    differing = jnp.where(chance(0.2), uniform(each, 0, 0.8), 0)[:, None]  # alternatives with a σ of their own
+    sigma = log_sigma[:, None] + differing * jax.random.normal(next(keys), (number, alternatives))
+    deviation = jnp.exp(sigma)[:, None, :] / jnp.sqrt(counts)
     values = truth[:, None, :] + deviation * jax.random.normal(next(keys), cells)
     ranks = midranks(jnp.where(seen, -values, jnp.nan))
 
@@ -84,9 +87,11 @@ def decisions(key: Any, number: int, voters: int, alternatives: int) -> Decision
     mask = jnp.any(taken, axis=-2)
     low = jnp.where(jnp.isinf(low), 1, low)
     told = jnp.astype(chance(0.7), jnp.float32)
-    sigma = jnp.broadcast_to(log_sigma[:, None], (number, alternatives))
-    setting = Setting(sigma, told, size, replaced, low, jnp.maximum(high, low))
-    return Decisions(truth, Rankings(ranks, report, times, mask), setting)
+    some = jnp.maximum(jnp.sum(mask, axis=-1), 1)
+    scale = jnp.sum(jnp.where(mask, sigma, 0), axis=-1) / some
+    known = jnp.where((told > 0)[:, None] | chance(0.3)[:, None], sigma, 0)  # its differences, at least
+    setting = Setting(known, told, size, replaced, low, jnp.maximum(high, low))
+    return Decisions(truth, Rankings(ranks, report, times, mask), setting, scale)
 
 
 def _tied(ranks: Array, erased: Array, length: Array) -> Array:
