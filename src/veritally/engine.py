@@ -37,7 +37,7 @@ def decide(
         The votes; finer ones than the rule needs are coarsened. A list of profiles, of the same or different kinds, is
         one decision by all their voters.
     rule
-        A name or alias from :func:`veritally.rules`; by default ``posterior``.
+        A name or alias from :func:`veritally.rules`; by default ``posterior``, with a ``model`` ``learned``.
     choose
         How many alternatives to choose.
     tie_break
@@ -62,6 +62,8 @@ def decide(
         profile = concat(profile)
     if not isinstance(profile, Profile):
         raise InputError(f"decide takes a Profile, not {type(profile).__name__}; vt.read makes one of files and frames")
+    if rule is None and "model" in parameters:
+        rule = "learned"
     info = rule_for(profile, rule)
     profile = profile.coarsened(info.votes)
     choose, seed = whole(choose, "choose", least=1), whole(seed, "seed")

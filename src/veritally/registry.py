@@ -75,7 +75,8 @@ class RuleInfo:
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of what the rule can be told."""
-        return tuple(field.name for field in fields(self.encoder) if field.name not in _INTERNAL)
+        hidden = _INTERNAL | set(dict(self.preset))
+        return tuple(field.name for field in fields(self.encoder) if field.name not in hidden)
 
     @property
     def required(self) -> tuple[str, ...]:

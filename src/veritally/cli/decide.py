@@ -102,7 +102,6 @@ def decide(
     given = {"samples": samples, "tau": tau, "cap": cap, "count_error": count_error, "noise": noise}
     if model is not None:
         parameters["model"] = model
-        rule = rule or "learned"
     parameters |= {name: value for name, value in given.items() if value is not None}
     if plot is not None:
         from veritally.plots import require_picture

@@ -202,6 +202,8 @@ def _sureness(outcome: Outcome) -> list[str]:
     best = dict(zip(outcome.alternatives, outcome.p_best, strict=True))
     near = [name for name in names if name in outcome.credible or name == names[0]]
     told = f"{_and(near)} cannot be told apart at 95%" if len(near) > 1 else "it stands apart from all others at 95%"
+    if outcome.belief is None and len(near) > 1:
+        told = f"the best is among {_and(near)} with 95%"
     return [f"{names[0]} is best with {_percent(best[names[0]])}; {told}."]
 
 

@@ -100,7 +100,7 @@ def train(
         click.echo(f"Going on from {checkpoint}", err=True)
     try:
         with bar("Training") as progress:
-            model = train_(path, scenario, held_out_decisions=held_out, progress=progress, **recipe)
+            model = train_(path, scenario, held_out=held_out, progress=progress, **recipe)
     except KeyboardInterrupt:
         if checkpoint.exists() or path.exists():
             click.echo("What is done is kept beside it; the same command goes on from there", err=True)

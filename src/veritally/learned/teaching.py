@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import numpy as np
 from veritally.checks import whole
 from veritally.errors import InputError
 from veritally.files import write_whole
-from veritally.learned.card import carded, held_out, rule_of, written
+from veritally.learned.card import carded, rule_of, written
+from veritally.learned.card import held_out as measure_held_out
 from veritally.learned.deepsets import Configuration, configurations
 from veritally.learned.lessons import DeepSetsLesson
 from veritally.learned.models import Model, model
@@ -39,7 +41,7 @@ def train(
     width: int = 64,
     seed: int = 0,
     search: int | None = None,
-    held_out_decisions: int = 200,
+    held_out: int = 200,
     progress: Report = lambda share, note: None,
     **changes: Any,
 ) -> Model:
@@ -65,7 +67,7 @@ def train(
     search
         Train so many of the paper's 144 configurations, drawn at random, and keep the one with the lowest loss on the
         same fresh mini-batches.
-    held_out_decisions
+    held_out
         On how many decisions to measure the loss beside that of the exact posterior; 0 for none.
     progress
         Called with the share of the work that is done, and with what there is to say.
@@ -73,13 +75,15 @@ def train(
     require_training()
     path = checked_path(path)
     batches = whole(batches, "the number of mini-batches", least=1)
-    decisions = whole(held_out_decisions, "the number of held-out decisions")
+    decisions = whole(held_out, "the number of held-out decisions")
     if decisions == 1:
         raise InputError("one held-out decision tells nothing; give 0 or more than 1")
     chosen = Configuration(encoder_layers, decoder_layers, pool, total, width)
     recipe = DeepSetsLesson(chosen, scenario(given, **changes), voters, alternatives, batch_size, learning_rate)
     work = _Work(path, batches, checked_seed(seed, "jax"), decisions, progress)
     if search is None:
+        if path.exists() and work.kept(path, recipe) is None:
+            raise InputError(f"{path}: is there, and not from this training; remove it, or choose another name")
         return work.finished(recipe, work.trained(path, recipe))
     usual = DeepSetsLesson(Configuration(width=width))
     if (recipe.configuration, recipe.learning_rate) != (usual.configuration, usual.learning_rate):
@@ -90,18 +94,20 @@ def train(
 
 def checked_path(given: Any) -> Path:
     """Require a name that weights can have, in a folder that can be written to."""
+    if not isinstance(given, str | PathLike):
+        raise InputError(f"weights are kept in a file; give its name, not {given!r}")
+    path = Path(given)
+    if path.suffix != SUFFIX:
+        raise InputError(f"{path}: weights are kept in a file whose name ends in {SUFFIX}")
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; name a file")
     try:
-        path = Path(given)
-        if path.suffix != SUFFIX:
-            raise InputError(f"{path}: weights are kept in a file whose name ends in {SUFFIX}")
-        if path.is_dir():
-            raise InputError(f"{path}: is a folder; name a file")
         path.parent.mkdir(parents=True, exist_ok=True)
         probe = path.with_name(f".{path.name}.probe")
         probe.touch()
         probe.unlink()
-    except (OSError, TypeError, ValueError) as error:
-        raise InputError(f"{given}: cannot be written ({getattr(error, 'strerror', None) or error})") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
     return path
 
 
@@ -128,7 +134,7 @@ class _Work:
     def trained(self, path: Path, recipe: DeepSetsLesson, progress: Report | None = None) -> Trained:
         """Train, unless an earlier run has, and keep the weights."""
         progress = progress or self.progress
-        found = self._kept(path, recipe)
+        found = self.kept(path, recipe)
         if found is not None:
             return found
 
@@ -142,7 +148,7 @@ class _Work:
         checkpoint.unlink(missing_ok=True)
         return trained
 
-    def _kept(self, path: Path, recipe: DeepSetsLesson) -> Trained | None:
+    def kept(self, path: Path, recipe: DeepSetsLesson) -> Trained | None:
         """Return what an earlier run of the same training has finished."""
         try:
             card = model(path, "deepsets").card
@@ -159,7 +165,7 @@ class _Work:
         carded(trained, recipe.to_dict(), self.batches, self.seed).save(self.path)
         held = None
         if self.decisions:
-            found = held_out(
+            found = measure_held_out(
                 rule_of(self.path),
                 recipe.scenario,
                 recipe.voters,

@@ -126,6 +126,7 @@ def fit(
     identity = json.dumps({"lesson": lesson.to_dict(), "steps": steps, "seed": seed}, sort_keys=True)
     if checkpoint is not None and checkpoint.exists():
         state = _restored(checkpoint, identity, state)
+    now = state
     try:
         programs = _compiled(lesson, optimiser, state, key)
         curve, pending = state.curve, list(state.pending)
@@ -142,9 +143,14 @@ def fit(
                 _extended(curve, done, np.asarray(jax.device_get(pending)), steps)
                 pending = []
                 progress(Progress(done, steps, *curve[-1][1:]))
+            now = _State(done, parameters, mean, moments, list(curve), list(pending))
             if checkpoint is not None and time.monotonic() - saved >= every:
-                _save(checkpoint, identity, _State(done, parameters, mean, moments, curve, pending))
+                _save(checkpoint, identity, now)
                 saved = time.monotonic()
+    except KeyboardInterrupt:
+        if checkpoint is not None:
+            _save(checkpoint, identity, now)
+        raise
     except RuntimeError as error:  # as JAX has it
         if "RESOURCE_EXHAUSTED" not in str(error):
             raise
@@ -191,9 +197,10 @@ def _extended(curve: list[tuple[int, float, float]], step: int, told: Array, ste
     """Go on with the running means of loss and accuracy."""
     if not np.isfinite(told).all():
         raise DivergedError(f"the loss is no longer finite after {step:,} of {steps:,} steps; lower the learning rate")
-    mean = np.array(curve[-1][1:]) if curve else told[0]
+    mean = np.array(curve[-1][1:]) * (1 - _FORGET ** curve[-1][0]) if curve else np.zeros(2)
     for one in told:
         mean = _FORGET * mean + (1 - _FORGET) * one
+    mean = mean / (1 - _FORGET**step)  # as much as is in it
     curve.append((step, float(mean[0]), float(mean[1])))
 
 

@@ -169,11 +169,20 @@ class Universal:
 
     def odd(self, ballots: Ballots) -> Any:
         """Say in which decisions something lies outside of what was trained on, or no votes compare some of them."""
-        return self._model.limits.crossed(ballots, self._ratio) | np.asarray(links.broken(ballots))
+        crossed = self._model.limits.crossed(ballots, self._ratio) | np.asarray(links.broken(ballots))
+        return crossed | bool(self._half_told)
 
     def remarks(self, ballots: Ballots, names: tuple[Any, ...]) -> list[str]:
         """Name what lies outside of what was trained on, and what no votes compare."""
-        return [*self._model.limits.remarks(ballots, self._ratio), *links.remarks(ballots, names)]
+        return [*self._half_told, *self._model.limits.remarks(ballots, self._ratio), *links.remarks(ballots, names)]
+
+    @property
+    def _half_told(self) -> list[str]:
+        """Say that one of σ and τ tells nothing."""
+        if (self.sigma is None) == (self.tau is None) or isinstance(self.sigma, tuple):
+            return []
+        given, other = ("tau", "sigma") if self.sigma is None else ("sigma", "tau")
+        return [f"{given} without {other} changes nothing here: only their ratio matters, which is estimated"]
 
     @property
     def _ratio(self) -> tuple[float, ...]:

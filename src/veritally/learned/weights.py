@@ -59,7 +59,7 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, str]]:
     try:
         return _parsed(content)
     except _DamagedError as error:
-        raise InputError(f"{path}: is not a whole safetensors file ({error})") from None
+        raise InputError(f"{path}: is no safetensors file, or a damaged one ({error})") from None
 
 
 class _DamagedError(Exception):
