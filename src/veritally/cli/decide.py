@@ -99,9 +99,7 @@ def decide(
         parameters["sigma"] = sigma_in(*sigma)
     if points is not None:
         parameters["points"] = points.split(",")
-    given = {"samples": samples, "tau": tau, "cap": cap, "count_error": count_error, "noise": noise}
-    if model is not None:
-        parameters["model"] = model
+    given = {"samples": samples, "tau": tau, "cap": cap, "count_error": count_error, "noise": noise, "model": model}
     parameters |= {name: value for name, value in given.items() if value is not None}
     if plot is not None:
         from veritally.plots import require_picture

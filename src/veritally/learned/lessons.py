@@ -14,7 +14,7 @@ from veritally.checks import positive, real, whole
 from veritally.errors import InputError
 from veritally.learned.agreement import Estimate
 from veritally.learned.deepsets import Configuration, DeepSets
-from veritally.learned.layers import Shapes, initial
+from veritally.learned.layers import initial
 from veritally.learned.practice import decisions
 from veritally.learned.rounds import answer
 from veritally.learned.rounds import shapes as universal_shapes
@@ -87,13 +87,9 @@ class DeepSetsLesson:
             return [(self.size, m, most) for m in tops]
         return [(self.size, high, n) for n in range(fewest, most + 1)]
 
-    def shapes(self) -> Shapes:
-        """Return the shapes of the parameters."""
-        return self.configuration.shapes()
-
     def initial(self, seed: int) -> dict[str, Array]:
         """Return the parameters to start from."""
-        return initial(self.shapes(), _random(seed))
+        return initial(self.configuration.shapes(), _random(seed))
 
     def step(self, seed: int, step: int) -> tuple[int, tuple[int, int]]:
         """Return the program for a mini-batch, and its numbers of voters and alternatives."""
@@ -199,13 +195,9 @@ class UniversalLesson:
         """Sizes with the same number of votes."""
         return [(max(2, self.cells // (m * n)), m, n) for m, n in self.panels]
 
-    def shapes(self) -> Shapes:
-        """Return the shapes of the parameters."""
-        return universal_shapes()
-
     def initial(self, seed: int) -> dict[str, Array]:
         """Return the parameters to start from."""
-        drawn = initial(self.shapes(), _random(seed), math.sqrt(3), biased=False)
+        drawn = initial(universal_shapes(), _random(seed), math.sqrt(3), biased=False)
         return {name: x * 0.1 if name.split(".")[0] in _SMALL else x for name, x in drawn.items()}
 
     def step(self, seed: int, step: int) -> tuple[int, tuple[int, int]]:

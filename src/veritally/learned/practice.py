@@ -87,8 +87,7 @@ def decisions(key: Any, number: int, voters: int, alternatives: int) -> Decision
     mask = jnp.any(taken, axis=-2)
     low = jnp.where(jnp.isinf(low), 1, low)
     told = jnp.astype(chance(0.7), jnp.float32)
-    some = jnp.maximum(jnp.sum(mask, axis=-1), 1)
-    scale = jnp.sum(jnp.where(mask, sigma, 0), axis=-1) / some
+    scale = jnp.sum(jnp.where(mask, sigma, 0), axis=-1) / jnp.maximum(jnp.sum(mask, axis=-1), 1)
     known = jnp.where((told > 0)[:, None] | chance(0.3)[:, None], sigma, 0)  # its differences, at least
     setting = Setting(known, told, size, replaced, low, jnp.maximum(high, low))
     return Decisions(truth, Rankings(ranks, report, times, mask), setting, scale)

@@ -2,6 +2,7 @@
 
 from veritally.arrays import Array, namespace
 from veritally.ballots import Ballots
+from veritally.learned.layers import mean_over
 from veritally.rules.rule import Scores
 
 _ROUNDINGS = 1024  # of the largest score, and of 1, by which equal ones may differ
@@ -41,11 +42,9 @@ def comparing(ballots: Ballots) -> Array:
 
 
 def centred(scores: Array, known: Array) -> Array:
-    """Measure logits from their mean."""
+    """Measure logits from their mean; −inf for what is not known."""
     xp = namespace(scores)
-    number = xp.sum(xp.astype(known, scores.dtype), axis=-1, keepdims=True)
-    middle = xp.sum(xp.where(known, scores, 0), axis=-1, keepdims=True) / xp.where(number > 0, number, 1)
-    return xp.where(known, scores - middle, -xp.inf)
+    return xp.where(known, scores - mean_over(scores[..., None], known)[..., 0], -xp.inf)
 
 
 def rounded(scores: Array, unit: float) -> Scores:

@@ -15,7 +15,6 @@ import numpy as np
 
 from veritally.arrays import Array
 from veritally.errors import InputError
-from veritally.learned.layers import Shapes
 from veritally.learned.weights import load, save
 from veritally.noise.simulation import checked_seed
 
@@ -34,9 +33,6 @@ class Lesson(Protocol):
     @property
     def sizes(self) -> Sequence[tuple[int, int, int]]:
         """Numbers of decisions, voters and alternatives for which programs are compiled."""
-
-    def shapes(self) -> Shapes:
-        """Return the shapes of the parameters."""
 
     def initial(self, seed: int) -> dict[str, Array]:
         """Return the parameters to start from."""
