@@ -254,6 +254,13 @@ def test_frames_of_three_kinds(backend, type_):
     }
 
 
+def test_frames_say_how_sure_it_is():
+    profile = vt.Profile(ranks=[[1, 2, 3]], alternatives=["A", "B", "C"])
+    for outcome in (vt.decide(profile, sigma=1, tau=1), vt.decide(vt.stack([profile] * 2), sigma=1, tau=1)):
+        frame = outcome.to_frame()
+        np.testing.assert_allclose(frame["p_best"], np.ravel(outcome.p_best))
+
+
 def test_batches_answer_for_each_decision():
     batch = vt.stack([PANEL, vt.Profile(order=[["X", "Y"]])], decisions=["one", "two"])
     outcome = vt.decide(batch, "borda")

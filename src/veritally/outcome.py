@@ -355,20 +355,26 @@ class Outcome:
         return "\n".join(lines)
 
     def to_frame(self, backend: str = "polars") -> Any:
-        """Return a tidy frame: (decision,) alternative, score, rank, winner; ties share the better rank.
+        """Return a tidy frame: (decision,) alternative, score, rank, winner, and P(best) from rules that say it.
 
+        Ties share the better rank.
         ``backend`` is ``"polars"``, ``"pandas"`` or ``"pyarrow"``.
         """
         import narwhals as nw
 
-        rows = []
-        for decision, one in self.singles():
+        rows, sure = [], []
+        p_best = None if self.p_best is None else np.reshape(self.p_best, (-1, np.shape(self.p_best)[-1]))
+        for d, (decision, one) in enumerate(self.singles()):
             rank = 1
             for tier in one._tiers:
                 rows += [(decision, one.alternatives[j], float(one.scores[j]), rank, rank == 1) for j in tier]
                 rank += len(tier)
+                if p_best is not None:
+                    sure += [float(p_best[d, one._kept[j] if self.profile.batch else j]) for j in tier]
         header = ("decision", "alternative", "score", "rank", "winner")
         columns = dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
+        if p_best is not None:
+            columns["p_best"] = sure
         for column in ("decision", "alternative"):
             if len({type(name) for name in columns[column]}) > 1:  # a column has one type
                 columns[column] = list(map(str, columns[column]))

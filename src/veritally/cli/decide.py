@@ -28,15 +28,17 @@ Examples:
     multiple=True,
     metavar="NUMBER | NAME=NUMBER",
     help="Standard deviation of one observation; for one per alternative, N,N,… or NAME=NUMBER for each. By default "
-    "posterior estimates it.",
+    "posterior and learned-universal estimate it.",
 )
-@click.option("--tau", type=float, metavar="NUMBER", help="Standard deviation of the truths; for posterior.")
+@click.option(
+    "--tau", type=float, metavar="NUMBER", help="Standard deviation of the truths; for posterior and learned-universal."
+)
 @click.option("--cap", type=float, metavar="NUMBER", help="The most that a count may count for; for posterior and mle.")
 @click.option(
     "--count-error",
     metavar="SPEC",
-    help="How counts may be wrong: percentage:SIZE or replacement:PROBABILITY, or without a number to estimate it; for "
-    "posterior.",
+    help="How counts may be wrong: percentage:SIZE or replacement:PROBABILITY, or, for posterior, without a number to "
+    "estimate it; for posterior and learned-universal.",
 )
 @click.option(
     "--noise",

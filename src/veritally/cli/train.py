@@ -118,6 +118,7 @@ def _summary(path: Path, card: Path, held: dict[str, Any] | None) -> str:
     lines = []
     for row in (held or {}).values():
         beside = f"posterior {row['posterior']:.4f}, difference {row['difference']:.4f} ± {row['difference_se']:.4f}"
+        beside += f"; guessing {row['guessing']:.4f}"
         lines.append(f"Held-out loss {row['loss']:.4f} ± {row['loss_se']:.4f} ({beside}), {row['decisions']} decisions")
     lines.append(f"Weights: {path}; card: {card}")
     lines.append(f"Use: veritally decide VOTES --rule learned --model {path}")

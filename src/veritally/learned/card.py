@@ -50,11 +50,11 @@ def held_out(
         best = int(np.argmax(np.where(ballots.mask[0], trial.truth[0], -np.inf)))
         own, other = (np.asarray(p)[0] for p in (said(ballots), exact.fitted(ballots).p_best(ballots)))
         losses = (-math.log(max(float(p[best]), _LEAST)) for p in (own, other))
-        rows.append((*losses, float(np.argmax(own) == best)))
+        rows.append((*losses, math.log(np.sum(ballots.mask[0])), float(np.argmax(own) == best)))
         progress((k + 1) / decisions)
     table = np.array(rows)
     table = np.column_stack([table, table[:, 0] - table[:, 1]])
-    names = ("loss", "posterior", "accuracy", "difference")
+    names = ("loss", "posterior", "guessing", "accuracy", "difference")
     found = dict(zip(names, table.mean(axis=0).tolist(), strict=True))
     errors = table.std(axis=0, ddof=1) / math.sqrt(decisions)
     return {**found, **{f"{name}_se": float(error) for name, error in zip(names, errors, strict=True)}} | {
@@ -117,13 +117,14 @@ def written(model: Model, name: str) -> str:
 def _losses(held: dict[str, Any]) -> list[str]:
     lines = [
         "Cross-entropy to the best alternative on decisions that were not trained on, beside that of `posterior` on "
-        "the same, which is told σ, τ and errors of counts and takes noise for normal.",
+        "the same, which is told σ, τ and errors of counts and takes noise for normal, and of guessing.",
         "",
-        "| scenario | decisions | loss | posterior | difference | accuracy |",
-        "|---|---|---|---|---|---|",
+        "| scenario | decisions | loss | posterior | difference | guessing | accuracy |",
+        "|---|---|---|---|---|---|---|",
     ]
+    shown = ("loss", "posterior", "difference", "guessing", "accuracy")
     for name, row in held.items():
-        cells = [f"{row[key]:.4f} ± {row[f'{key}_se']:.4f}" for key in ("loss", "posterior", "difference", "accuracy")]
+        cells = [f"{row[key]:.4f} ± {row[f'{key}_se']:.4f}" for key in shown]
         lines.append(f"| {name} | {row['decisions']} | {' | '.join(cells)} |")
     return lines
 
