@@ -13,7 +13,7 @@ from veritally.inference.ascent import Peak, Prior, mode, peak
 from veritally.inference.fitted import Fit, Fitted, stacked
 from veritally.inference.moments import Estimate, moments
 from veritally.inference.scale import dispersion, middle, search, spread_of_means, typical
-from veritally.likelihood.density import Means
+from veritally.likelihood.density import Means, effective
 from veritally.likelihood.mixtures import mixture
 from veritally.noise.observation import LaplaceNoise, NormalNoise
 from veritally.rules.rule import Scores, Sigma
@@ -21,6 +21,7 @@ from veritally.rules.rule import Scores, Sigma
 _MANY = 3000  # votes beyond which a part of the voters tells the scale well enough
 _LEAST = 100  # voters who do so
 _SIZES = (0.1, 0.3, 0.6, 0.95)  # of count errors to choose from
+_APART = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # ω² to choose from, over the variance of a mean of a typical count
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,8 @@ class Posterior:
     noise: Any = None
     votes: Kind | None = None
     estimate: Estimate = "mean"
+    omega: Any = None
+    between: float = 0.0
 
     normalized = False
     alternatives = None
@@ -79,10 +82,13 @@ class Posterior:
         ballots = self._capped(ballots)
         if isinstance(self.count_error, type):  # an error of unknown size
             return self._sized(ballots)
+        if self.omega == "estimated":
+            return self._apart(ballots)
         few = _some(ballots)
+        known = self._effective(few)
         cardinal = ballots.kind in CARDINAL
         xp = namespace(ballots.counts)
-        sigma, freedom = self._sigma(few)
+        sigma, freedom = self._sigma(known)
         tau = self.tau
         if sigma is None and tau is None:
             tau = 1.0
@@ -92,17 +98,17 @@ class Posterior:
             return self._fit(ballots, sigma[None], fixed, xp.ones_like(fixed), freedom, None)
         if sigma is None:
             assert tau is not None
-            centre = typical(few) / 2 + np.log(tau)
+            centre = typical(known) / 2 + np.log(tau)
             spread, steady = partial(_exponential, few.mask.shape), partial(_constant, float(tau))
         else:
-            centre = xp.log(middle(sigma, few.mask)) - typical(few) / 2
+            centre = xp.log(middle(sigma, few.mask)) - typical(known) / 2
             if cardinal or ballots.kind == "differences":
-                centre = xp.log(spread_of_means(few))
+                centre = xp.log(spread_of_means(known))
             spread, steady = partial(_repeated, sigma), xp.exp
         counts = self._counts(few)
 
         def at(log: Array, start: Array, tolerance: float) -> Peak:
-            means = Means(spread(log)[..., None, :], self.cap, counts)
+            means = Means(spread(log)[..., None, :], self.cap, counts, self.between)
             return peak(stacked(few, len(log)), means, Prior(steady(log) ** -2.0, cardinal), start, tolerance)
 
         scales = search(at, centre, xp.zeros(few.mask.shape, dtype=centre.dtype))
@@ -116,6 +122,19 @@ class Posterior:
             return ballots
         xp = namespace(ballots.counts)
         return ballots._replace(counts=xp.minimum(ballots.counts, xp.asarray(self.cap, dtype=ballots.counts.dtype)))
+
+    def _effective(self, ballots: Ballots) -> Ballots:
+        return ballots._replace(counts=effective(ballots.counts, self.between))
+
+    def _apart(self, ballots: Ballots) -> Fit:
+        """Fit with several ω, the same for all decisions, and keep the one that makes the votes most probable."""
+        xp = namespace(ballots.counts)
+        size = float(xp.exp(xp.mean(typical(ballots))))
+        fits = [replace(self, omega=None, between=ratio / size).fit(ballots) for ratio in _APART]
+        heights = [float(xp.sum(xp.max(fit.log_evidence, axis=0))) for fit in fits]
+        import os
+        if os.environ.get("SHOW"): print([round(h - heights[0], 1) for h in heights], size)
+        return fits[int(np.argmax(heights))]
 
     def _sized(self, ballots: Ballots) -> Fit:
         """Fit with each of several sizes of count error, and keep the one that makes the votes most probable."""
@@ -136,7 +155,7 @@ class Posterior:
         start: Array | None = None,
     ) -> Fit:
         """Go on from the peak, where it is found, to the mean."""
-        means = Means(sigma[..., None, :], self.cap, self._counts(ballots))
+        means = Means(sigma[..., None, :], self.cap, self._counts(ballots), self.between)
         prior = Prior(tau**-2.0, ballots.kind in CARDINAL)
         ballots = stacked(ballots, len(tau))
         if found is None:
@@ -179,12 +198,12 @@ class Posterior:
 
     def scores(self, ballots: Ballots) -> Array:
         """Return the scores alone; where nothing but the mode is wanted, to a thousandth of a standard deviation."""
-        if self.estimate == "mean" or self.sigma is None or self.tau is None or isinstance(self.count_error, type):
+        if self.estimate == "mean" or self.sigma is None or self.tau is None or isinstance(self.count_error, type) or self.omega is not None:
             return self.score(ballots).scores
         xp = namespace(ballots.counts)
         ballots = self._capped(ballots)
-        sigma, _ = self._sigma(ballots)
-        means = Means(sigma[..., None, :], self.cap, self._counts(ballots))  # type: ignore[index]
+        sigma, _ = self._sigma(self._effective(ballots))
+        means = Means(sigma[..., None, :], self.cap, self._counts(ballots), self.between)  # type: ignore[index]
         tau = xp.full(ballots.mask.shape[:-1], float(self.tau), dtype=ballots.counts.dtype)
         return xp.where(ballots.mask, mode(ballots, means, Prior(tau**-2.0, ballots.kind in CARDINAL)), -xp.inf)
 

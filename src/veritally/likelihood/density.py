@@ -139,6 +139,8 @@ class Means:
         The most that a count may count for; None for any.
     counts
         What the counts stand for, where they are doubtful or observations are not normal; else None.
+    between
+        ω²/σ², the variance by which voters differ however much they saw, in units of that of one observation.
     extra
         Variance that comes to that of the mean, ``(..., voter, alternative)``; None for none.
     """
@@ -146,6 +148,7 @@ class Means:
     sigma: Any = 1.0
     cap: float | None = None
     counts: Counts | None = None
+    between: float = 0.0
     extra: Array | None = None
 
     def spread(self, counts: Array) -> Spread:
@@ -157,7 +160,12 @@ class Means:
             counts = xp.minimum(counts, xp.asarray(self.cap, dtype=counts.dtype))
         counts = xp.where(seen, counts, 1)
         true, weights = (counts[None], None) if self.counts is None else self.counts.mixture(counts)
-        deviations = sigma / xp.sqrt(true)
+        deviations = sigma / xp.sqrt(effective(true, self.between))
         if self.extra is not None:
             deviations = xp.sqrt(deviations**2 + self.extra)
         return Spread(xp.where(seen, deviations, xp.inf), weights)
+
+
+def effective(counts: Array, between: float) -> Array:
+    """Return by how many observations a mean would be as sure if voters did not differ: 1/(1/c + ω²/σ²)."""
+    return counts / (1 + between * counts) if between else counts
