@@ -15,6 +15,7 @@ from veritally.ballots import (
     ballots_of,
     check_counts,
     check_multiplicity,
+    check_pairs,
     check_unseen,
     coarsened,
     favourites_from,
@@ -26,6 +27,7 @@ from veritally.ballots import (
     ranks_from_order,
     reject,
     shared,
+    square,
     start_at_zero,
 )
 from veritally.errors import InputError, InputWarning
@@ -36,7 +38,7 @@ from veritally.labels import Labels
 class Profile:
     """Votes of m voters on n alternatives, with how much each voter saw of each alternative.
 
-    Give the votes as exactly one of the first five arguments; leading axes of the arrays are a batch of decisions.
+    Give the votes as exactly one of the first six arguments; leading axes of the arrays are a batch of decisions.
 
     Parameters
     ----------
@@ -51,6 +53,9 @@ class Profile:
         ``(..., voter)``, x_i2 − x_i1 for two alternatives, NaN for blank.
     top
         Each voter's favourite as a name or position (−1 or None for no vote), or a boolean array of favourites.
+    pairs
+        ``(..., voter, alternative, alternative)``: how often each voter preferred the one to the other, half a time each
+        for a tie. Each comparison is one observation of both, so that there are no other counts.
     counts
         ``(..., voter, alternative)`` or ``(..., voter, 1)``: how many observations each voter has of each
         alternative, 0 for never seen; by default all 1.
@@ -92,14 +97,19 @@ class Profile:
         values: Any = None,
         differences: Any = None,
         top: Any = None,
+        pairs: Any = None,
         counts: Any = None,
         multiplicity: Any = None,
         alternatives: Sequence[Any] | None = None,
         voters: Sequence[Any] | None = None,
         decisions: Sequence[Hashable] | None = None,
     ) -> None:
-        if sum(votes is not None for votes in (ranks, order, values, differences, top)) != 1:
-            raise InputError("give the votes as exactly one of ranks=, order=, values=, differences= or top=")
+        if sum(votes is not None for votes in (ranks, order, values, differences, top, pairs)) != 1:
+            raise InputError("give the votes as exactly one of ranks=, order=, values=, differences=, top= or pairs=")
+        if pairs is not None:
+            if counts is not None:
+                raise InputError("the counts of pairs are their comparisons; leave counts= out")
+            pairs = square(pairs)
         counts = None if counts is None else numbers(counts, "counts")
         width = counts.shape[-1] if counts is not None and counts.ndim > 1 and counts.shape[-1] > 1 else None
         if order is not None:
@@ -107,13 +117,16 @@ class Profile:
         if top is not None:
             kind: Kind = "top"
             votes, alternatives = favourites_from(top, alternatives, width)
+        elif pairs is not None:
+            kind, votes = "pairs", pairs
         elif ranks is not None:
             kind, votes = "rankings", numbers(ranks, "ranks")
         elif values is not None:
             kind, votes = "values", numbers(values, "values")
         else:
             kind, votes = "differences", numbers(differences, "differences")
-        shape = (*votes.shape, 2) if kind == "differences" else tuple(votes.shape)
+        whole = tuple(votes.shape)
+        shape = {"differences": (*whole, 2), "pairs": whole[:-1]}.get(kind, whole)
         if len(shape) < 2 or 0 in shape[:-1]:
             raise InputError(
                 f"votes need a voter and an alternative axis and at least one voter, not the shape {shape}"
@@ -166,6 +179,10 @@ class Profile:
         votes = xp.asarray(votes)
         dtype = votes.dtype if xp.isdtype(votes.dtype, "real floating") else xp.asarray(0.0).dtype
         exists = self._existing(shape)
+        if kind == "pairs":
+            check_pairs(votes, where)
+            counts = xp.sum(votes, axis=-1) + xp.sum(votes, axis=-2)
+            reject((counts > 0) & ~xp.asarray(exists), "comparisons with what is not there", where)
         if counts is None:
             counts = exists
         counts = xp.asarray(counts, dtype=dtype)
@@ -187,6 +204,8 @@ class Profile:
             votes = preference_from_ranks(votes, where)
         if kind == "top":
             voted = votes
+        elif kind == "pairs":
+            voted = counts > 0
         else:
             singular = kind.removesuffix("s")
             votes = xp.asarray(votes, copy=True)  # the caller's own array stays the caller's
@@ -231,7 +250,7 @@ class Profile:
 
     @property
     def kind(self) -> Kind:
-        """The kind of votes: values, differences, rankings or top."""
+        """The kind of votes: pairs, values, differences, rankings or top."""
         return self.ballots.kind
 
     @property
@@ -291,7 +310,7 @@ class Profile:
 
     def as_differences(self) -> Self:
         """Two alternatives: keep only x_i2 − x_i1, for voters who gave both values."""
-        if self.kind not in ("values", "differences") or self.shape[-1] != 2:
+        if self.kind not in ("pairs", "values", "differences") or self.shape[-1] != 2:
             raise InputError(f"differences need values for two alternatives, not {self.kind} for {self.shape[-1]}")
         return self.coarsened("differences")
 
@@ -311,9 +330,16 @@ class Profile:
 
     @property
     def values(self) -> Array:
-        """x_ij, ``(..., voter, alternative)``, NaN for blank."""
-        if self.kind != "values":
+        """x_ij, ``(..., voter, alternative)``, NaN for blank; of pairs, the share of comparisons won."""
+        if self.kind not in ("pairs", "values"):
             raise InputError(f"these votes are {self.kind}, not values")
+        return self.coarsened("values").ballots.votes
+
+    @property
+    def pairs(self) -> Array:
+        """How often each voter preferred the one to the other, ``(..., voter, alternative, alternative)``."""
+        if self.kind != "pairs":
+            raise InputError(f"these votes are {self.kind}, not pairs")
         return self.ballots.votes
 
     @property
@@ -355,6 +381,9 @@ class Profile:
         else:
             axis = len(self.batch)
             votes = xp.take(xp.take(votes, rows, axis=axis), columns, axis=axis + 1)
+        if self.kind == "pairs":
+            votes = xp.take(votes, columns, axis=-1)
+            counts = xp.sum(votes, axis=-1) + xp.sum(votes, axis=-2)
         if self.kind == "rankings":
             votes = midranks(xp.where(votes > 0, votes, xp.nan))
         if self.kind == "mixed":
@@ -388,6 +417,8 @@ class Profile:
         votes, counts, multiplicity, _ = (x[d] for x in self.ballots)
         within = (slice(None),) * (len(self.batch) - 1)
         votes = votes[..., :m] if self.kind == "differences" else votes[*within, :m, :n]
+        if self.kind == "pairs":
+            votes = votes[..., :n]
         return self._with(
             ballots=ballots_of(self.kind, votes, counts[..., :m, :n], multiplicity[..., :m]),
             decisions=None,

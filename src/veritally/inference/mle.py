@@ -170,15 +170,24 @@ def _linked(ballots: Ballots) -> Array:
         values = ballots.votes[..., 0] if ballots.kind == "mixed" else ballots.votes
         valued = xp.any(~xp.isnan(values) & (ballots.counts > 0) & present[..., None], axis=-2)
         linked = linked | (valued[..., None] & valued[..., None, :])
+    if ballots.kind == "pairs":
+        way = linked | xp.any((ballots.votes > 0) & present[..., None, None], axis=-3)
+    else:
+        way = linked | _above(ballots, present)
+    for _ in range(math.ceil(math.log2(n)) + 1):
+        way = way | xp.any(way[..., :, :, None] & way[..., None, :, :], axis=-2)
+    return way | absent
+
+
+def _above(ballots: Ballots, present: Array) -> Array:
+    """Say which alternative somebody ranks above which, ``(..., n, n)``."""
+    xp = namespace(ballots.counts)
     if ballots.kind == "top":
         ranks = xp.where(ballots.counts > 0, xp.where(ballots.votes > 0, 1, 2), 0)
     else:
         ranks = coarsened(ballots, "rankings").votes
     rows = []
-    for j in range(n):
+    for j in range(ranks.shape[-1]):
         better = (ranks[..., j : j + 1] < ranks) & (ranks[..., j : j + 1] > 0) & present[..., None]
         rows.append(xp.any(better, axis=-2))
-    way = linked | xp.stack(rows, axis=-2)
-    for _ in range(math.ceil(math.log2(n)) + 1):
-        way = way | xp.any(way[..., :, :, None] & way[..., None, :, :], axis=-2)
-    return way | absent
+    return xp.stack(rows, axis=-2)
