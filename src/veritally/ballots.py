@@ -222,6 +222,12 @@ def check_multiplicity(multiplicity: Array, where: Where) -> None:
     reject(bad, "the multiplicity must be a finite number, 0 or more", where)
 
 
+def whole_multiplicity(multiplicity: Array, where: Where) -> list[int]:
+    """Return multiplicities as integers, for those who count ballots one by one."""
+    reject(multiplicity % 1 != 0, "the multiplicity has to be a whole number here", where)
+    return [int(number) for number in multiplicity]
+
+
 def check_unseen(voted: Array, counts: Array, where: Where) -> None:
     """Refuse votes on what the voter has not seen."""
     message = "a vote for an alternative this voter never saw (count 0); leave it blank or correct the count"
