@@ -363,10 +363,11 @@ class Profile:
         except ImportError as error:
             raise InputError("pref_voting is needed: pip install 'veritally[pref-voting]'") from error
 
+        orders = self.order
         position = {name: j for j, name in enumerate(self.alternatives)}
         names = {j: str(name) for name, j in position.items()}
         whole = whole_multiplicity(self.multiplicity, partial(self._place, 0))
-        voting = [(order, many) for order, many in zip(self.order, whole, strict=True) if order and many]
+        voting = [(order, many) for order, many in zip(orders, whole, strict=True) if order and many]
         if not voting:
             raise InputError("pref_voting needs at least one vote, and there is none")
         tiers, multiplicity = map(list, zip(*voting, strict=True))

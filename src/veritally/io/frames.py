@@ -6,6 +6,7 @@ import textwrap
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -128,11 +129,16 @@ def from_profile(profile: Profile) -> pl.DataFrame:
     weighed = is_weighed(profile)
     if not (profile._voters.each or profile._alternatives.each):
         return _rows(profile, weighed)
+    return each_decision(profile, partial(_rows, weighed=weighed))
+
+
+def each_decision(profile: Profile, rows: Callable[[Profile], pl.DataFrame]) -> pl.DataFrame:
+    """Put the tables of the decisions of a batch below each other."""
     parts = [
-        _rows(one, weighed).select(pl.lit(str(name)).alias("decision"), pl.all())
+        rows(one).select(pl.lit(str(name)).alias("decision"), pl.all())
         for name, one in zip(profile.decision_names, profile.unstack(), strict=True)
     ]
-    return pl.concat(parts)
+    return pl.concat(parts, how="diagonal_relaxed")  # counts may be whole in one part and not in another
 
 
 def require_table(profile: Profile) -> None:

@@ -64,7 +64,7 @@ def arguments(tiers: list[list[list[str]]], alternatives: list[str], said: Optio
     """Return what Profile needs to know of orders without counts."""
     listed = [{alternative for tier in order for alternative in tier} for order in tiers]
     frames.require_room((len(tiers), len(alternatives)), sum(map(len, listed)), name)
-    seen = np.array([[alternative in own for alternative in alternatives] for own in listed])
+    seen = np.array([[alternative in own for alternative in alternatives] for own in listed], dtype=bool)
     return {"order": tiers, "counts": said.sightings(seen), "alternatives": alternatives}
 
 

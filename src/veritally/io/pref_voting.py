@@ -19,19 +19,19 @@ def from_pref_voting(profile: Any, unranked: Unranked | None = None) -> Profile:
         What it means that a ranking leaves an alternative out: ``"below"`` puts it below everything ranked,
         ``"unknown"`` says that the voter has not seen it. Needed where some are left out.
     """
-    name = f"the {type(profile).__name__}"
+    kind = type(profile).__name__
     try:
         rankings, multiplicity = profile.rankings_counts
         names = {candidate: str(profile.cmap.get(candidate, candidate)) for candidate in profile.candidates}
     except (AttributeError, TypeError) as error:
-        raise InputError(f"from_pref_voting takes a profile of rankings of pref_voting, not {name}") from error
+        raise InputError(f"from_pref_voting takes a profile of rankings of pref_voting, not {kind}") from error
     tiers = [
         [[names[candidate] for candidate in tier] for tier in ranking.to_indiff_list()]
         if hasattr(ranking, "to_indiff_list")
         else [[names[candidate]] for candidate in ranking]
         for ranking in rankings
     ]
-    said = Options(unranked=unranked)
+    said, name = Options(unranked=unranked), f"the {kind} of pref_voting"
     said.require_unranked(name, complete=all(sum(map(len, order)) == len(names) for order in tiers))
     given = orders.arguments(tiers, list(names.values()), said, name)
     return decisions.profile_of(name, given | {"multiplicity": [int(many) for many in multiplicity]})

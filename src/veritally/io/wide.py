@@ -50,14 +50,8 @@ def from_profile(profile: Profile) -> pl.DataFrame:
     frames.require_table(profile)
     if profile.kind == "mixed":
         raise InputError("a wide table holds either values or ranks; write mixed votes as a tidy table")
-    weighed = frames.is_weighed(profile)
-    if not profile.batch:
-        return _rows(profile, weighed)
-    parts = [
-        _rows(one, weighed).select(pl.lit(str(name)).alias("decision"), pl.all())
-        for name, one in zip(profile.decision_names, profile.unstack(), strict=True)
-    ]
-    return pl.concat(parts, how="diagonal_relaxed")
+    rows = partial(_rows, weighed=frames.is_weighed(profile))
+    return frames.each_decision(profile, rows) if profile.batch else rows(profile)
 
 
 def _votes(
