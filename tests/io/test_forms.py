@@ -71,6 +71,11 @@ def test_without_counts_a_blank_is_unseen_unless_said_to_be_below(votes):
     assert votes(text, ballots="rank").voters == ("line 2", "line 3")
 
 
+def test_ranks_that_start_at_0_are_remarked_on(votes):
+    with pytest.warns(vt.InputWarning, match="add 1 if ranks start at 0"):
+        votes("A,B,C\n0,1,2\n2,0,1\n", ballots="rank")
+
+
 def test_counts_of_a_second_table_are_matched_by_voter(votes, tmp_path):
     text = "voter;A;B\nu;0,5;2\nv;-1;1\n"
     (tmp_path / "counts.csv").write_text("Voter,B,A\nv,4,3\nu,2,1\n")
@@ -198,6 +203,11 @@ def test_comparisons_are_means_and_counts(header, rows):
 def test_comparisons_without_voters_are_of_one(votes):
     profile = votes("id,left,right,winner\n1,A,B,left\n2,B,A,left\n")
     assert (len(profile), profile.values.tolist(), profile.counts.tolist()) == (1, [[0.5, 0.5]], [[2, 2]])
+
+
+def test_comparisons_may_be_read_as_orders(votes):
+    assert votes(ARENA, ballots="rank").order == [[["A"], ["C"], ["B"]], [["A", "C"]]]
+    assert votes(ARENA, ballots="top").top.tolist() == [[1, 0, 0], [0.5, 0, 0.5]]
 
 
 def test_comparisons_of_many_decisions(votes):

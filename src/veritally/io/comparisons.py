@@ -38,10 +38,11 @@ def recognised(table: pl.DataFrame) -> bool:
 
 
 def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
-    """Turn comparisons into a Profile of values and counts."""
+    """Turn comparisons into a Profile of values and counts, or of the order of these values."""
     said.refuse(place.name, "comparisons", "counts", "unranked")
     tidy = summed(parsed(table, place))
-    return frames.to_profile(tidy, replace(place, lines=range(tidy.height)), said)
+    profile = frames.to_profile(tidy, replace(place, lines=range(tidy.height)), replace(said, ballots="value"))
+    return profile.as_rankings() if said.ballots == "rank" else profile
 
 
 def parsed(table: pl.DataFrame, place: Place) -> pl.DataFrame:
