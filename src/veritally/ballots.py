@@ -258,6 +258,12 @@ def check_pairs(pairs: Array, where: Where) -> None:
     reject(itself > 0, "compared with itself; leave that 0", where)
 
 
+def whole_multiplicity(multiplicity: Array, where: Where) -> list[int]:
+    """Return multiplicities as integers, for those who count ballots one by one."""
+    reject(multiplicity % 1 != 0, "the multiplicity has to be a whole number here", where)
+    return [int(number) for number in multiplicity]
+
+
 def check_unseen(voted: Array, counts: Array, where: Where) -> None:
     """Refuse votes on what the voter has not seen."""
     message = "a vote for an alternative this voter never saw (count 0); leave it blank or correct the count"

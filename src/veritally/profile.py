@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
+from itertools import groupby
 from typing import Any, Self
 
 import numpy as np
@@ -29,6 +30,7 @@ from veritally.ballots import (
     shared,
     square,
     start_at_zero,
+    whole_multiplicity,
 )
 from veritally.errors import InputError, InputWarning
 from veritally.labels import Labels
@@ -328,6 +330,14 @@ class Profile:
         """Keep only what votes of ``kind``, no finer than these, say; None for all."""
         return self if kind in (None, self.kind) else self._with(ballots=_frozen(coarsened(self.ballots, kind)))
 
+    def seen_once(self) -> Self:
+        """Forget how much the voters saw, but not what; pairs become rankings."""
+        if self.kind == "pairs":
+            return self.as_rankings().seen_once()
+        votes, counts, multiplicity, _ = self.ballots
+        once = namespace(counts).astype(counts > 0, counts.dtype)
+        return self._with(ballots=ballots_of(self.kind, votes, once, multiplicity))
+
     @property
     def values(self) -> Array:
         """x_ij, ``(..., voter, alternative)``, NaN for blank; of pairs, the share of comparisons won."""
@@ -353,9 +363,46 @@ class Profile:
         return self.as_rankings().ballots.votes
 
     @property
+    def order(self) -> list[list[list[Any]]]:
+        """Each voter's order of a single decision: tiers of names, best first, without what was not seen."""
+        if self.batch:
+            raise InputError("orders are those of a single decision; take one from unstack()")
+        orders = []
+        for ranks in np.asarray(self.ranks).tolist():
+            seen = sorted((j for j, rank in enumerate(ranks) if rank), key=ranks.__getitem__)
+            tiers = groupby(seen, key=ranks.__getitem__)
+            orders.append([[self.alternatives[j] for j in tier] for _, tier in tiers])
+        return orders
+
+    @property
     def top(self) -> Array:
         """Each voter's share for each alternative, ``(..., voter, alternative)``: 1 for a single favourite."""
         return self.as_top().ballots.votes
+
+    def to_pref_voting(self) -> Any:
+        """Return a single decision as a ``Profile`` of pref_voting, or a ``ProfileWithTies`` where orders need it.
+
+        Of the votes the order stays; counts and the names of voters are lost, and what a voter has not seen is
+        unranked. Needs the extra ``pref-voting``; ``from_pref_voting`` leads back.
+        """
+        try:
+            from pref_voting.profiles import Profile as Linear
+            from pref_voting.profiles_with_ties import ProfileWithTies
+        except ImportError as error:
+            raise InputError("pref_voting is needed: pip install 'veritally[pref-voting]'") from error
+
+        orders = self.order
+        position = {name: j for j, name in enumerate(self.alternatives)}
+        names = {j: str(name) for name, j in position.items()}
+        whole = whole_multiplicity(self.multiplicity, partial(self._place, 0))
+        voting = [(order, many) for order, many in zip(orders, whole, strict=True) if order and many]
+        if not voting:
+            raise InputError("pref_voting needs at least one vote, and there is none")
+        tiers, multiplicity = map(list, zip(*voting, strict=True))
+        if all(len(order) == len(position) for order in tiers):
+            return Linear([[position[name] for (name,) in order] for order in tiers], multiplicity, names)
+        ranks = [{position[name]: rank for rank, tier in enumerate(order, 1) for name in tier} for order in tiers]
+        return ProfileWithTies(ranks, multiplicity, list(names), names)
 
     # Selecting and combining
 
