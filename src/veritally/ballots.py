@@ -51,6 +51,12 @@ class Ballots(NamedTuple):
         """The kind of votes."""
         return _KIND_OF[type(self)]
 
+    @property
+    def behind(self) -> Array:
+        """Observations of each alternative behind one vote: the counts, or one for a comparison of pairs."""
+        xp = namespace(self.counts)
+        return xp.astype(self.counts > 0, self.counts.dtype) if self.kind == "pairs" else self.counts
+
     def variances(self, sigma: float | Sequence[float] | Array = 1.0) -> Array:
         """Return s_ij² = σ_j²/c_ij, the variance of each voter's mean; infinite where nothing was seen."""
         xp = namespace(self.counts)
@@ -60,7 +66,7 @@ class Ballots(NamedTuple):
 
 
 class Pairs(Ballots):
-    """How often a voter preferred j to k, ``(..., voter, alternative, alternative)``, half a time each where it was a tie.
+    """How often a voter preferred j to k, ``(..., voter, alternative, alternative)``, half a time each for a tie.
 
     Each comparison is one observation of both. Counts are comparisons: those in which an alternative took part.
     """

@@ -56,8 +56,8 @@ class Profile:
     top
         Each voter's favourite as a name or position (−1 or None for no vote), or a boolean array of favourites.
     pairs
-        ``(..., voter, alternative, alternative)``: how often each voter preferred the one to the other, half a time each
-        for a tie. Each comparison is one observation of both, so that there are no other counts.
+        ``(..., voter, alternative, alternative)``: how often each voter preferred the one to the other, half a time
+        each for a tie. Each comparison is one observation of both, so that there are no other counts.
     counts
         ``(..., voter, alternative)`` or ``(..., voter, 1)``: how many observations each voter has of each
         alternative, 0 for never seen; by default all 1.

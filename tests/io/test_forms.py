@@ -200,6 +200,17 @@ def test_comparisons_are_means_and_counts(header, rows):
     assert not expected
 
 
+@given(rows=COMPARISONS, suffix=st.sampled_from(["csv", "tsv", "parquet", "jsonl"]))
+def test_pairs_round_trip(tmp_path_factory, rows, suffix):
+    table = [(voter, a, b, (b, "tie", a)[int(2 * outcome)]) for voter, (a, b), outcome in rows]
+    profile = vt.read(pl.DataFrame(table, schema=["voter", "left", "right", "winner"], orient="row"))
+    assert profile.kind == "pairs"
+    path = tmp_path_factory.mktemp("pairs") / f"pairs.{suffix}"
+    vt.write(profile, path)
+    again = vt.read(path).select(voters=profile.voters, alternatives=profile.alternatives)
+    np.testing.assert_array_equal(again.pairs, profile.pairs)
+
+
 def test_comparisons_without_voters_are_of_one(votes):
     profile = votes("id,left,right,winner\n1,A,B,left\n2,B,A,left\n")
     assert (len(profile), profile.values.tolist(), profile.counts.tolist()) == (1, [[0.5, 0.5]], [[2, 2]])

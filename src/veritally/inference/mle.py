@@ -48,7 +48,7 @@ class MaximumLikelihood:
     def _prior(self, ballots: Ballots) -> Array:
         """Return the precision of the truths: next to nothing where a maximum exists, little where it does not."""
         xp = namespace(ballots.counts)
-        deviations = self._means.spread(ballots.counts).deviations[0]
+        deviations = self._means.spread(ballots.behind).deviations[0]
         told = xp.isfinite(deviations) & (ballots.multiplicity > 0)[..., None]
         largest = xp.max(xp.where(told, deviations, 0), axis=(-2, -1))
         unit = xp.where(largest > 0, largest, 1) ** -2.0
@@ -83,7 +83,7 @@ class MaximumLikelihood:
         truth = self._truth(ballots)
         told = derivatives(ballots, truth, self._means).gradient
         seen = ballots.counts > 0
-        precision = xp.where(seen, self._means.spread(ballots.counts).precision, 0) * ballots.multiplicity[..., None]
+        precision = xp.where(seen, self._means.spread(ballots.behind).precision, 0) * ballots.multiplicity[..., None]
         whole = xp.sum(precision, axis=-2, keepdims=True) + self._prior(ballots)[..., None, None]
         parts = precision * (truth[..., None, :] - origin) + told * ballots.multiplicity[..., None]
         return parts / whole

@@ -135,10 +135,12 @@ def to_frame(profile: Profile, backend: str = "polars", form: Form = "tidy") -> 
 
 
 def _table_of(profile: Profile, form: Form) -> "pl.DataFrame":
-    from veritally.io import frames, wide
+    from veritally.io import comparisons, frames, wide
 
     if form not in get_args(Form):
         raise InputError(f"form can be tidy or wide, not {form!r}")
+    if profile.kind == "pairs" and form == "tidy":
+        return comparisons.from_profile(profile)
     return wide.from_profile(profile) if form == "wide" else frames.from_profile(profile)
 
 

@@ -48,8 +48,8 @@ def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
 def from_profile(profile: Profile) -> pl.DataFrame:
     """Turn a profile into a wide table with the counts in columns of their own."""
     frames.require_table(profile)
-    if profile.kind == "mixed":
-        raise InputError("a wide table holds either values or ranks; write mixed votes as a tidy table")
+    if profile.kind in ("mixed", "pairs"):
+        raise InputError(f"a wide table holds either values or ranks; write {profile.kind} votes as a tidy table")
     rows = partial(_rows, weighed=frames.is_weighed(profile))
     return frames.each_decision(profile, rows) if profile.batch else rows(profile)
 

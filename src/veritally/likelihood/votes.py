@@ -100,9 +100,9 @@ def tally(ballots: Ballots, truth: Array, means: Means, order: int = 1) -> Tally
 def _information(ballots: Ballots, gradient: Array, truth: Array, means: Means) -> Array:
     """Guess the information about the truths, ``(..., alternative, alternative)``, from the gradients of voters.
 
-    For pairs it is known. Else that is Σ_i κ_i/s_ij² for each alternative, with κ_i the mean of (g_ij s_ij)², which would be 1 for values; rankings
-    say nothing about a common shift. Favourites, which say little about most alternatives, are better described by
-    Σ_i g_ij g_ik, the more of them there are.
+    For pairs it is known. Else it is Σ_i κ_i/s_ij² for each alternative, with κ_i the mean of (g_ij s_ij)², which would
+    be 1 for values; rankings say nothing about a common shift. Favourites, which say little about most alternatives,
+    are better described by Σ_i g_ij g_ik, the more of them there are.
     """
     xp = namespace(gradient)
     counts, times = ballots.counts, ballots.multiplicity[..., None]
