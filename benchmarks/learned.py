@@ -79,7 +79,7 @@ def _compared(row: Row, rules: tuple[str, str]) -> Row:
 def estimated() -> Iterator[Row]:
     """Yield where to compare the network that is not told σ and τ with the posterior that is."""
     for name in GRID:
-        yield {"scenario": name, "instances": 4000}
+        yield {"scenario": name, "instances": 2000}
 
 
 def calibration() -> Iterator[Row]:

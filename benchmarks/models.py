@@ -22,7 +22,7 @@ MODELS = Path(__file__).parents[1] / "src" / "veritally" / "learned" / "models"
 UNIFORM = SCENARIOS["high-variance"].replace(noise="uniform", experience="uniform:1:3", sigma=2.0)
 # The lesson, how many mini-batches, and the seed. The paper trains for up to 5,000 mini-batches; ``learned`` is the one
 # of three seeds and ten lengths with the lowest regret where it was not trained, in low variance, on other instances
-# than the tables': at a constant learning rate that swings by a tenth from one length to the next.
+# than the tables'.
 RECIPES: dict[str, tuple[Any, int, int]] = {
     "learned": (DeepSetsLesson(), 2500, 1),
     "learned-noisy": (DeepSetsLesson(scenario=SCENARIOS["count-noise"]), 5000, 0),

@@ -105,3 +105,18 @@ def random_profile(seed, voters=20, alternatives=5, kind="rankings", batch=(), z
     values = rng.normal(size=shape) * 3 / np.sqrt(np.maximum(counts, 1)) + rng.normal(size=(*batch, 1, alternatives))
     profile = vt.Profile(values=np.where(counts > 0, values, np.nan), counts=counts)
     return profile if kind == "values" else profile.coarsened(kind)
+
+
+def assert_same(one, other):
+    """Whether two single decisions hold the same votes, in whatever order they name things."""
+    order = other.select(voters=list(map(str, one.voters)), alternatives=list(map(str, one.alternatives)))
+    for x, y in zip(one.ballots, order.ballots, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def read_or_complain(path, **options):
+    """The votes, or what is wrong with them, in words."""
+    try:
+        return repr(vt.read(path, **options))
+    except vt.InputError as error:
+        return str(error)

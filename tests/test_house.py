@@ -57,14 +57,21 @@ def test_the_numerics_know_no_library_by_name():
 def test_import_brings_no_heavy_package():
     code = "import sys, veritally; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert not {"jax", "matplotlib", "polars", "pandas", "narwhals", "scipy", "rich", "click"} & set(loaded)
-
-
-def test_a_missing_extra_says_what_to_install():
-    code = (
-        "import sys; sys.modules['matplotlib'] = None\n"
-        "import veritally as vt; from veritally.plots import save\n"
-        "save(vt.decide(vt.Profile(ranks=[[1, 2]])), 'x.png')"
+    assert not {"jax", "matplotlib", "polars", "pandas", "narwhals", "scipy", "rich", "click", "preflibtools"} & set(
+        loaded
     )
+
+
+EXTRAS = {
+    "plot": ("matplotlib", "from veritally.plots import save; save(vt.decide(vt.Profile(ranks=[[1, 2]])), 'x.png')"),
+    "preflib": ("preflibtools", "vt.write(vt.Profile(ranks=[[1, 2]]), 'x.soc')"),
+    "pref-voting": ("pref_voting", "vt.Profile(ranks=[[1, 2]]).to_pref_voting()"),
+}
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_a_missing_extra_says_what_to_install(extra):
+    package, use = EXTRAS[extra]
+    code = f"import sys; sys.modules[{package!r}] = None\nimport veritally as vt; {use}"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "pip install 'veritally[plot]'" in result.stderr
+    assert f"pip install 'veritally[{extra}]'" in result.stderr

@@ -8,7 +8,7 @@ from veritally.combine import concat, stack
 from veritally.engine import decide, evaluate
 from veritally.errors import InputError, InputWarning, TieError
 from veritally.explanation import Explanation
-from veritally.io.votes import read, write
+from veritally.io.votes import read, to_frame, write
 from veritally.outcome import Outcome
 from veritally.profile import Profile
 from veritally.registry import RuleInfo, rule, rules
@@ -16,6 +16,7 @@ from veritally.registry import RuleInfo, rule, rules
 if TYPE_CHECKING:
     from veritally.experiments.compare import Comparison, compare
     from veritally.experiments.report import reproduce
+    from veritally.io.pref_voting import from_pref_voting
     from veritally.io.truth import read_truth, write_truth
     from veritally.learned.teaching import train
     from veritally.noise import Scenario, Trials, scenario, simulate
@@ -35,6 +36,7 @@ __all__ = [
     "concat",
     "decide",
     "evaluate",
+    "from_pref_voting",
     "likelihood",
     "read",
     "read_truth",
@@ -44,6 +46,7 @@ __all__ = [
     "scenario",
     "simulate",
     "stack",
+    "to_frame",
     "train",
     "write",
     "write_truth",
@@ -55,6 +58,7 @@ _LATER = {
     "Scenario": "noise",
     "Trials": "noise",
     "compare": "experiments.compare",
+    "from_pref_voting": "io.pref_voting",
     "noise": "noise",
     "read_truth": "io.truth",
     "reproduce": "experiments.report",

@@ -13,7 +13,7 @@ import numpy as np
 from veritally.arrays import Array, as_floating, is_jax, midranks, namespace
 from veritally.errors import InputError
 
-Kind: TypeAlias = Literal["values", "differences", "mixed", "rankings", "top"]
+Kind: TypeAlias = Literal["pairs", "values", "differences", "mixed", "rankings", "top"]
 """A kind of vote, named from the finest to the coarsest; mixed are some of each."""
 
 Where: TypeAlias = Callable[[tuple[int, ...]], str]
@@ -51,12 +51,25 @@ class Ballots(NamedTuple):
         """The kind of votes."""
         return _KIND_OF[type(self)]
 
+    @property
+    def behind(self) -> Array:
+        """Observations of each alternative behind one vote: the counts, or one for a comparison of pairs."""
+        xp = namespace(self.counts)
+        return xp.astype(self.counts > 0, self.counts.dtype) if self.kind == "pairs" else self.counts
+
     def variances(self, sigma: float | Sequence[float] | Array = 1.0) -> Array:
         """Return s_ij² = σ_j²/c_ij, the variance of each voter's mean; infinite where nothing was seen."""
         xp = namespace(self.counts)
         seen = self.counts > 0
         square = xp.asarray(sigma, dtype=self.counts.dtype) ** 2
         return xp.where(seen, square / xp.where(seen, self.counts, 1), xp.inf)
+
+
+class Pairs(Ballots):
+    """How often a voter preferred j to k, ``(..., voter, alternative, alternative)``, half a time each for a tie.
+
+    Each comparison is one observation of both. Counts are comparisons: those in which an alternative took part.
+    """
 
 
 class Values(Ballots):
@@ -83,6 +96,7 @@ class TopChoices(Ballots):
 
 
 _KIND_OF: dict[type[Ballots], Kind] = {
+    Pairs: "pairs",
     Values: "values",
     Differences: "differences",
     Mixed: "mixed",
@@ -107,6 +121,8 @@ def coarsened(ballots: Ballots, kind: Kind) -> Ballots:
     votes, counts, *rest = ballots
     if kind == ballots.kind:
         return ballots
+    if ballots.kind == "pairs":
+        return coarsened(Values(_shares(votes, counts), counts, *rest), kind)
     if kind == "mixed":
         votes = _layers(ballots)
     elif kind == "differences":
@@ -119,6 +135,13 @@ def coarsened(ballots: Ballots, kind: Kind) -> Ballots:
     else:
         votes = top_from(coarsened(ballots, "rankings").votes)
     return _TYPES[kind](votes, counts, *rest)
+
+
+def _shares(pairs: Array, counts: Array) -> Array:
+    """Return the share of its comparisons that each alternative won, NaN for none."""
+    xp = namespace(counts)
+    seen = counts > 0
+    return xp.where(seen, xp.sum(pairs, axis=-1) / xp.where(seen, counts, 1), xp.nan)
 
 
 def _layers(ballots: Ballots) -> Array:
@@ -220,6 +243,31 @@ def check_multiplicity(multiplicity: Array, where: Where) -> None:
     xp = namespace(multiplicity)
     bad = ~xp.isfinite(multiplicity) | (multiplicity < 0)
     reject(bad, "the multiplicity must be a finite number, 0 or more", where)
+
+
+def square(pairs: Any) -> Array:
+    """Turn what a user gave as pairs into an array with two alternative axes."""
+    made = numbers(pairs, "pairs")
+    if made.ndim < 3 or made.shape[-1] != made.shape[-2]:
+        raise InputError(
+            "pairs say how often each voter preferred the one alternative to the other: give an array (voter, "
+            f"alternative, alternative), not the shape {tuple(made.shape)}"
+        )
+    return made
+
+
+def check_pairs(pairs: Array, where: Where) -> None:
+    """Require numbers of times, none of an alternative to itself."""
+    xp = namespace(pairs)
+    reject(~xp.isfinite(pairs) | (pairs < 0), "pairs are finite numbers of times, 0 or more", where)
+    itself = pairs * xp.eye(pairs.shape[-1], dtype=pairs.dtype)
+    reject(itself > 0, "compared with itself; leave that 0", where)
+
+
+def whole_multiplicity(multiplicity: Array, where: Where) -> list[int]:
+    """Return multiplicities as integers, for those who count ballots one by one."""
+    reject(multiplicity % 1 != 0, "the multiplicity has to be a whole number here", where)
+    return [int(number) for number in multiplicity]
 
 
 def check_unseen(voted: Array, counts: Array, where: Where) -> None:

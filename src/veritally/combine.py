@@ -56,7 +56,7 @@ def stack(profiles: Sequence[Profile], decisions: Sequence[Hashable] | None = No
     if any(profile.batch for profile in profiles):
         raise InputError("stack takes single decisions, not batches")
     m, n = (max(profile.shape[axis] for profile in profiles) for axis in (0, 1))
-    votes_size = {"differences": (m,), "mixed": (m, n, 3)}.get(first.kind, (m, n))
+    votes_size = {"differences": (m,), "mixed": (m, n, 3), "pairs": (m, n, n)}.get(first.kind, (m, n))
     sizes = (votes_size, (m, n), (m,))
     xp = namespace(*(profile.counts for profile in profiles))
     votes, counts, multiplicity = (
@@ -73,8 +73,11 @@ def stack(profiles: Sequence[Profile], decisions: Sequence[Hashable] | None = No
 
 def _mixed(profiles: Sequence[Profile]) -> Sequence[Profile]:
     """Bring votes of different kinds into one form."""
-    if len({profile.kind for profile in profiles}) <= 1:
+    kinds = {profile.kind for profile in profiles}
+    if len(kinds) <= 1:
         return profiles
+    if "pairs" in kinds:
+        raise InputError("pairs cannot be put together with other votes; take their as_rankings() first")
     return [profile._with(ballots=coarsened(profile.ballots, "mixed")) for profile in profiles]
 
 
@@ -97,14 +100,16 @@ def _aligned(profile: Profile, alternatives: list[Hashable]) -> Ballots:
     xp = namespace(counts)
     columns = xp.asarray([own[name] for name in alternatives])
 
-    def spread(x: Array, fill: Array | float) -> Array:
-        axis = len(profile.batch) + 1
+    def spread(x: Array, fill: Array | float, axis: int = len(profile.batch) + 1) -> Array:
         shape = (*x.shape[:axis], len(missing), *x.shape[axis + 1 :])
         wide = xp.concat([x, xp.broadcast_to(xp.asarray(fill, dtype=x.dtype), shape)], axis=axis)
         return xp.take(wide, columns, axis=axis)
 
     blank = {"values": xp.nan, "mixed": [xp.nan, xp.nan, 0]}.get(profile.kind, 0)
-    return profile.ballots._replace(votes=spread(votes, blank), counts=spread(counts, 0))
+    wide = spread(votes, blank)
+    if profile.kind == "pairs":
+        wide = spread(wide, 0, len(profile.batch) + 2)
+    return profile.ballots._replace(votes=wide, counts=spread(counts, 0))
 
 
 def _padded(x: Array, size: tuple[int, ...]) -> Array:

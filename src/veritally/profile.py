@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
+from itertools import groupby
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from veritally.ballots import (
     ballots_of,
     check_counts,
     check_multiplicity,
+    check_pairs,
     check_unseen,
     coarsened,
     favourites_from,
@@ -26,7 +28,9 @@ from veritally.ballots import (
     ranks_from_order,
     reject,
     shared,
+    square,
     start_at_zero,
+    whole_multiplicity,
 )
 from veritally.errors import InputError, InputWarning
 from veritally.labels import Labels
@@ -36,7 +40,7 @@ from veritally.labels import Labels
 class Profile:
     """Votes of m voters on n alternatives, with how much each voter saw of each alternative.
 
-    Give the votes as exactly one of the first five arguments; leading axes of the arrays are a batch of decisions.
+    Give the votes as exactly one of the first six arguments; leading axes of the arrays are a batch of decisions.
 
     Parameters
     ----------
@@ -51,6 +55,9 @@ class Profile:
         ``(..., voter)``, x_i2 − x_i1 for two alternatives, NaN for blank.
     top
         Each voter's favourite as a name or position (−1 or None for no vote), or a boolean array of favourites.
+    pairs
+        ``(..., voter, alternative, alternative)``: how often each voter preferred the one to the other, half a time
+        each for a tie. Each comparison is one observation of both, so that there are no other counts.
     counts
         ``(..., voter, alternative)`` or ``(..., voter, 1)``: how many observations each voter has of each
         alternative, 0 for never seen; by default all 1.
@@ -92,14 +99,19 @@ class Profile:
         values: Any = None,
         differences: Any = None,
         top: Any = None,
+        pairs: Any = None,
         counts: Any = None,
         multiplicity: Any = None,
         alternatives: Sequence[Any] | None = None,
         voters: Sequence[Any] | None = None,
         decisions: Sequence[Hashable] | None = None,
     ) -> None:
-        if sum(votes is not None for votes in (ranks, order, values, differences, top)) != 1:
-            raise InputError("give the votes as exactly one of ranks=, order=, values=, differences= or top=")
+        if sum(votes is not None for votes in (ranks, order, values, differences, top, pairs)) != 1:
+            raise InputError("give the votes as exactly one of ranks=, order=, values=, differences=, top= or pairs=")
+        if pairs is not None:
+            if counts is not None:
+                raise InputError("the counts of pairs are their comparisons; leave counts= out")
+            pairs = square(pairs)
         counts = None if counts is None else numbers(counts, "counts")
         width = counts.shape[-1] if counts is not None and counts.ndim > 1 and counts.shape[-1] > 1 else None
         if order is not None:
@@ -107,13 +119,16 @@ class Profile:
         if top is not None:
             kind: Kind = "top"
             votes, alternatives = favourites_from(top, alternatives, width)
+        elif pairs is not None:
+            kind, votes = "pairs", pairs
         elif ranks is not None:
             kind, votes = "rankings", numbers(ranks, "ranks")
         elif values is not None:
             kind, votes = "values", numbers(values, "values")
         else:
             kind, votes = "differences", numbers(differences, "differences")
-        shape = (*votes.shape, 2) if kind == "differences" else tuple(votes.shape)
+        whole = tuple(votes.shape)
+        shape = {"differences": (*whole, 2), "pairs": whole[:-1]}.get(kind, whole)
         if len(shape) < 2 or 0 in shape[:-1]:
             raise InputError(
                 f"votes need a voter and an alternative axis and at least one voter, not the shape {shape}"
@@ -166,6 +181,10 @@ class Profile:
         votes = xp.asarray(votes)
         dtype = votes.dtype if xp.isdtype(votes.dtype, "real floating") else xp.asarray(0.0).dtype
         exists = self._existing(shape)
+        if kind == "pairs":
+            check_pairs(votes, where)
+            counts = xp.sum(votes, axis=-1) + xp.sum(votes, axis=-2)
+            reject((counts > 0) & ~xp.asarray(exists), "comparisons with what is not there", where)
         if counts is None:
             counts = exists
         counts = xp.asarray(counts, dtype=dtype)
@@ -187,6 +206,8 @@ class Profile:
             votes = preference_from_ranks(votes, where)
         if kind == "top":
             voted = votes
+        elif kind == "pairs":
+            voted = counts > 0
         else:
             singular = kind.removesuffix("s")
             votes = xp.asarray(votes, copy=True)  # the caller's own array stays the caller's
@@ -231,7 +252,7 @@ class Profile:
 
     @property
     def kind(self) -> Kind:
-        """The kind of votes: values, differences, rankings or top."""
+        """The kind of votes: pairs, values, differences, rankings or top."""
         return self.ballots.kind
 
     @property
@@ -291,7 +312,7 @@ class Profile:
 
     def as_differences(self) -> Self:
         """Two alternatives: keep only x_i2 − x_i1, for voters who gave both values."""
-        if self.kind not in ("values", "differences") or self.shape[-1] != 2:
+        if self.kind not in ("pairs", "values", "differences") or self.shape[-1] != 2:
             raise InputError(f"differences need values for two alternatives, not {self.kind} for {self.shape[-1]}")
         return self.coarsened("differences")
 
@@ -309,11 +330,26 @@ class Profile:
         """Keep only what votes of ``kind``, no finer than these, say; None for all."""
         return self if kind in (None, self.kind) else self._with(ballots=_frozen(coarsened(self.ballots, kind)))
 
+    def seen_once(self) -> Self:
+        """Forget how much the voters saw, but not what; pairs become rankings."""
+        if self.kind == "pairs":
+            return self.as_rankings().seen_once()
+        votes, counts, multiplicity, _ = self.ballots
+        once = namespace(counts).astype(counts > 0, counts.dtype)
+        return self._with(ballots=ballots_of(self.kind, votes, once, multiplicity))
+
     @property
     def values(self) -> Array:
-        """x_ij, ``(..., voter, alternative)``, NaN for blank."""
-        if self.kind != "values":
+        """x_ij, ``(..., voter, alternative)``, NaN for blank; of pairs, the share of comparisons won."""
+        if self.kind not in ("pairs", "values"):
             raise InputError(f"these votes are {self.kind}, not values")
+        return self.coarsened("values").ballots.votes
+
+    @property
+    def pairs(self) -> Array:
+        """How often each voter preferred the one to the other, ``(..., voter, alternative, alternative)``."""
+        if self.kind != "pairs":
+            raise InputError(f"these votes are {self.kind}, not pairs")
         return self.ballots.votes
 
     @property
@@ -327,9 +363,46 @@ class Profile:
         return self.as_rankings().ballots.votes
 
     @property
+    def order(self) -> list[list[list[Any]]]:
+        """Each voter's order of a single decision: tiers of names, best first, without what was not seen."""
+        if self.batch:
+            raise InputError("orders are those of a single decision; take one from unstack()")
+        orders = []
+        for ranks in np.asarray(self.ranks).tolist():
+            seen = sorted((j for j, rank in enumerate(ranks) if rank), key=ranks.__getitem__)
+            tiers = groupby(seen, key=ranks.__getitem__)
+            orders.append([[self.alternatives[j] for j in tier] for _, tier in tiers])
+        return orders
+
+    @property
     def top(self) -> Array:
         """Each voter's share for each alternative, ``(..., voter, alternative)``: 1 for a single favourite."""
         return self.as_top().ballots.votes
+
+    def to_pref_voting(self) -> Any:
+        """Return a single decision as a ``Profile`` of pref_voting, or a ``ProfileWithTies`` where orders need it.
+
+        Of the votes the order stays; counts and the names of voters are lost, and what a voter has not seen is
+        unranked. Needs the extra ``pref-voting``; ``from_pref_voting`` leads back.
+        """
+        try:
+            from pref_voting.profiles import Profile as Linear
+            from pref_voting.profiles_with_ties import ProfileWithTies
+        except ImportError as error:
+            raise InputError("pref_voting is needed: pip install 'veritally[pref-voting]'") from error
+
+        orders = self.order
+        position = {name: j for j, name in enumerate(self.alternatives)}
+        names = {j: str(name) for name, j in position.items()}
+        whole = whole_multiplicity(self.multiplicity, partial(self._place, 0))
+        voting = [(order, many) for order, many in zip(orders, whole, strict=True) if order and many]
+        if not voting:
+            raise InputError("pref_voting needs at least one vote, and there is none")
+        tiers, multiplicity = map(list, zip(*voting, strict=True))
+        if all(len(order) == len(position) for order in tiers):
+            return Linear([[position[name] for (name,) in order] for order in tiers], multiplicity, names)
+        ranks = [{position[name]: rank for rank, tier in enumerate(order, 1) for name in tier} for order in tiers]
+        return ProfileWithTies(ranks, multiplicity, list(names), names)
 
     # Selecting and combining
 
@@ -355,6 +428,9 @@ class Profile:
         else:
             axis = len(self.batch)
             votes = xp.take(xp.take(votes, rows, axis=axis), columns, axis=axis + 1)
+        if self.kind == "pairs":
+            votes = xp.take(votes, columns, axis=-1)
+            counts = xp.sum(votes, axis=-1) + xp.sum(votes, axis=-2)
         if self.kind == "rankings":
             votes = midranks(xp.where(votes > 0, votes, xp.nan))
         if self.kind == "mixed":
@@ -388,6 +464,8 @@ class Profile:
         votes, counts, multiplicity, _ = (x[d] for x in self.ballots)
         within = (slice(None),) * (len(self.batch) - 1)
         votes = votes[..., :m] if self.kind == "differences" else votes[*within, :m, :n]
+        if self.kind == "pairs":
+            votes = votes[..., :n]
         return self._with(
             ballots=ballots_of(self.kind, votes, counts[..., :m, :n], multiplicity[..., :m]),
             decisions=None,

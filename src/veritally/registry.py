@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -52,6 +52,8 @@ class RuleInfo:
         The number of alternatives it is made for; None for any.
     from_top
         Whether it takes favourites too, as rankings in which all others are tied.
+    from_pairs
+        Whether it takes pairs as they are.
     preset
         What the rule is told unless a user says otherwise.
     """
@@ -70,6 +72,7 @@ class RuleInfo:
     experience: Experience | None = None
     details: Callable[..., Mapping[str, Any]] | None = None
     from_top: bool = False
+    from_pairs: bool = False
     preset: tuple[tuple[str, Any], ...] = ()
 
     @property
@@ -119,11 +122,15 @@ class RuleInfo:
         """Whether the rule can use votes of this kind on so many alternatives, coarsened if need be."""
         if self.alternatives not in (None, alternatives):
             return False
-        if self.votes == "differences" and kind == "values":
+        if self.votes == "differences" and kind in ("pairs", "values"):
             return alternatives == 2
         if self.votes is None or (self.from_top and kind == "top"):
             return True
         return KINDS.index(kind) <= KINDS.index(self.votes)
+
+    def on(self, kind: Kind) -> "RuleInfo":
+        """Return the rule as it takes votes of this kind."""
+        return replace(self, votes="pairs") if self.from_pairs and kind == "pairs" else self
 
     def __repr__(self) -> str:
         return f"RuleInfo({self.name}: {self.summary})"
@@ -240,6 +247,7 @@ _RULES = (
         summary="all pairs, weighed by how well the voter can tell them apart",
         encoder=Pairwise,
         cost="mn²",
+        from_pairs=True,
         reference=f"{_PAPER}, Case 4, equation 1",
     ),
     RuleInfo(
@@ -250,6 +258,7 @@ _RULES = (
         encoder=Pairwise,
         normalized=True,
         cost="mn²",
+        from_pairs=True,
         reference=f"{_PAPER}, Case 4",
     ),
     RuleInfo(
@@ -372,7 +381,7 @@ def rule_for(profile: Profile, name: str | None) -> RuleInfo:
     """Return the named rule if it can use these votes; by default the posterior, which can use any."""
     info = rule_info(_DEFAULT if name is None else name)
     if info.takes(profile):
-        return info
+        return info.on(profile.kind)
     needs = f"{info.votes} of {info.alternatives} alternatives" if info.alternatives else info.votes
     given = {"top": "top choices", "mixed": "of different kinds"}.get(profile.kind, profile.kind)
     usable = ", ".join(other.name for other in _RULES if "+" not in other.name and other.takes(profile))

@@ -312,3 +312,25 @@ def test_the_readme_shows_what_the_demo_prints():
     assert len(shown) > 6
     for line, ours in zip(shown, printed, strict=False):
         assert ours.rstrip().startswith(line.removeprefix("    ").removesuffix("…").rstrip())
+
+
+def test_votes_of_other_forms(file):
+    wide = file("voter,A,B\nu,2,1\nv,1,2\n")
+    counts = file("voter,A,B\nu,90,90\nv,1,1\n", "counts.csv")
+    assert "say whether these are ranks" in run("decide", wide, "--rule", "case4").stderr
+    result = run("decide", wide, "--rule", "case4", "--ballots", "value", "--counts", counts, "--json")
+    assert json.loads(result.output)["winner"] == "A"
+    assert "rankings" in run("check", wide, "--ballots", "rank", "--counts", counts).output
+    orders = file("2: A > B\nC > B > A\n", "votes.orders")
+    assert json.loads(run("decide", orders, "--rule", "borda", "--json", "--unranked", "below").output)["winner"] == "A"
+    arena = file("judge,model_a,model_b,winner\nu,A,B,tie\nu,A,C,model_a\n", "arena.csv")
+    assert json.loads(run("decide", arena, "--rule", "mean", "--json").output)["scores"]["A"] == 0.75
+
+
+def test_comparing_on_votes_of_other_forms(file):
+    votes = file("voter,A,B,C\nu,1,2,3\nv,1,3,2\n")
+    truth = file("alternative,truth\nA,2\nB,1\nC,0\n", "truth.csv")
+    given = ("compare", "--votes", votes, "--truth", truth, "--rules", "borda", "--json")
+    assert json.loads(run(*given, "--ballots", "rank").output)["regret"] == 0
+    assert "unranked is not for tidy tables" in run(*given[:2], PANEL, *given[3:], "--unranked", "below").stderr
+    assert "--counts and --unranked are about a file of votes" in run("compare", "--unranked", "below").stderr

@@ -18,7 +18,7 @@ def results():
 
 def test_it_is_of_the_papers_size(results):
     assert results["instances"].unique().to_list() == [100_000]
-    assert results.filter(pl.col("published").is_not_null()).height == 200
+    assert results.filter(pl.col("published").is_not_null()).height == 230
     assert results["table"].unique().len() == 4
     assert sorted(results["voters"].unique()) == [3, 10, 30, 100, 300]
 
@@ -70,3 +70,25 @@ def test_numpy_and_jax_agree(results):
     assert far[0] == far[1]
     assert len(far[0]) == 7
     assert both["instances_numpy"].unique().to_list() == [100_000]
+
+
+def test_learned_rules_are_as_good_as_the_published_one(results):
+    """As docs/learned.md says: no row is worse than printed, and the universal one is better in every column."""
+    printed = results.filter(pl.col("rule").is_in(["learned", "learned-noisy"]) & pl.col("published").is_not_null())
+    assert printed.height == 30
+    assert printed["z"].max() < 3
+    best = printed.group_by("table", "voters").agg(pl.col("published").min())
+    universal = results.filter(pl.col("rule") == "learned-universal").drop("published")
+    assert (
+        (universal.join(best, on=["table", "voters"]).select(pl.col("regret") < pl.col("published"))).to_series().all()
+    )
+
+
+def test_the_universal_network_is_near_the_posterior(results):
+    exact = pl.read_csv(DOCS.parent / "exact" / "results.csv").filter(pl.col("rule") == "posterior:votes=rankings")
+    universal = results.filter(pl.col("rule") == "learned-universal")
+    both = universal.join(exact, on=["table", "voters"], suffix="_exact")
+    ratios = both.with_columns(ratio=pl.col("regret") / pl.col("regret_exact"))
+    assert ratios.height == 20
+    assert ratios["ratio"].max() < 1.01
+    assert ratios.group_by("table").agg(pl.col("ratio").mean())["ratio"].max() < 1.005

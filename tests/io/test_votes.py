@@ -12,22 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import veritally as vt
-from support import random_profile, values_profiles
+from support import assert_same, random_profile, read_or_complain, values_profiles
 
 HEADER = "voter,alternative,rank,count\n"
 VOTES = HEADER + "u,A,1,5\nu,B,2,5\nv,A,,2\nv,B,1,3\nv,C,2,1\n"
-
-
-@pytest.fixture
-def votes(tmp_path):
-    """Write text to a file and read it."""
-
-    def write_and_read(text, name="votes.csv", **options):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return vt.read(path, **options)
-
-    return write_and_read
 
 
 def test_a_file_says_what_was_seen_and_ranked(votes):
@@ -144,13 +132,6 @@ def test_a_missing_name_in_pandas_is_empty(frame):
 def test_pandas_nullable_numbers():
     frame = pd.DataFrame({"voter": ["u", "u"], "alternative": ["A", "B"], "rank": pd.array([1, None], dtype="Int64")})
     np.testing.assert_array_equal(vt.read(frame).ranks, [[1, 2]])
-
-
-def assert_same(one, other):
-    """Whether two single decisions hold the same votes, in whatever order they name things."""
-    order = other.select(voters=list(map(str, one.voters)), alternatives=list(map(str, one.alternatives)))
-    for x, y in zip(one.ballots, order.ballots, strict=True):
-        np.testing.assert_array_equal(x, y)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".jsonl"])
@@ -310,14 +291,6 @@ def test_any_bytes_give_a_profile_or_an_error_of_one_sentence(tmp_path_factory, 
     path = tmp_path_factory.mktemp("bytes") / name
     path.write_bytes(data)
     assert "\n" not in read_or_complain(path)
-
-
-def read_or_complain(path):
-    """The votes, or what is wrong with them, in words."""
-    try:
-        return repr(vt.read(path))
-    except vt.InputError as error:
-        return str(error)
 
 
 def test_alternatives_keep_their_order(tmp_path):

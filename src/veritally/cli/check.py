@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from veritally.cli.options import file_options
 from veritally.cli.progress import working
 from veritally.io.votes import read
 
@@ -11,18 +12,20 @@ _EXAMPLES = """\b
 Examples:
   veritally check votes.csv
   veritally check votes.csv --ballots rank
+  veritally check election.soi --unranked below
 """
 
 
 @click.command(epilog=_EXAMPLES, short_help="Say what was understood of a vote file.")
 @click.argument("file")
-@click.option("--ballots", type=click.Choice(["value", "rank", "top"]), help="Which column is the vote.")
-def check(file: str, ballots: Any) -> None:
-    """Say what was understood of the votes in FILE, and anything odd about them."""
+@click.option("--ballots", type=click.Choice(["value", "rank", "top"]), help="What the votes are.")
+@file_options
+def check(file: str, **options: Any) -> None:
+    """Say what was understood of the votes in FILE, of any form that decide takes, and anything odd about them."""
     from veritally.description import describe
 
     with working(file):
-        description = describe(read(file, ballots=ballots))
+        description = describe(read(file, **options))
     for label, text in description.lines():
         click.echo(f"{label + ':':14} {text}")
     for oddity in description.oddities:

@@ -6,7 +6,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from veritally.cli.options import listed, made, scenario_options, sigma_in
+from veritally.cli.options import file_options, listed, made, scenario_options, sigma_in
 from veritally.cli.progress import bar
 from veritally.errors import InputError
 
@@ -23,6 +23,7 @@ Examples:
 @click.option("--rules", metavar="NAME,NAME…", help="The rules; by default all that can use the votes.")
 @click.option("--votes", "file", metavar="FILE", help="Votes to compare on, instead of simulated ones.")
 @click.option("--truth", metavar="FILE", help="Their truth: (decision,) alternative, truth.")
+@file_options
 @scenario_options
 @click.option("--baseline", metavar="NAME", help="What differences are taken to; by default borda, or the first rule.")
 @click.option("--instances", type=click.IntRange(min=2), default=2000, show_default=True, help="Number of decisions.")
@@ -35,6 +36,8 @@ def compare(
     rules: str | None,
     file: str | None,
     truth: str | None,
+    counts: str | None,
+    unranked: Any,
     baseline: str | None,
     instances: int,
     seed: int,
@@ -71,8 +74,10 @@ def compare(
 
         if sigma is not None:
             wanted["sigma"] = sigma_in(sigma)
-        comparison = compare_(read(file, ballots=ballots), truth=truth, **wanted)
+        comparison = compare_(read(file, ballots=ballots, counts=counts, unranked=unranked), truth=truth, **wanted)
     else:
+        if counts is not None or unranked is not None:
+            raise InputError("--counts and --unranked are about a file of votes; give it as --votes")
         scenario = made(ballots=ballots, **options)
         with bar("Comparing") as progress:
             comparison = compare_(

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from veritally.cli.options import sigma_in
+from veritally.cli.options import file_options, sigma_in
 from veritally.cli.progress import working
 from veritally.engine import decide as decide_
 from veritally.io.votes import read
@@ -16,6 +16,8 @@ Examples:
   veritally decide votes.csv --count-error replacement:0.1 --cap 100
   veritally decide papers.csv --choose 10 --tie-break random --seed 7
   veritally decide delays.csv --lower-is-better --plot delays.png
+  veritally decide ratings.csv --ballots value --counts looks.csv
+  veritally decide election.soi --unranked below
   cat votes.jsonl | veritally decide - --json
 """
 
@@ -49,8 +51,11 @@ Examples:
     "--model", type=click.Path(dir_okay=False), metavar="FILE", help="Weights that veritally train made; for learned."
 )
 @click.option(
-    "--ballots", type=click.Choice(["value", "rank", "top"]), help="Which column is the vote; top: favourites only."
+    "--ballots",
+    type=click.Choice(["value", "rank", "top"]),
+    help="Which column, or what the cells of a wide table are; top: favourites only.",
 )
+@file_options
 @click.option("--choose", type=click.IntRange(min=1), default=1, metavar="K", help="How many alternatives to choose.")
 @click.option("--lower-is-better", is_flag=True, help="Small values are good, as with delays or errors.")
 @click.option(
@@ -81,6 +86,8 @@ def decide(
     noise: str | None,
     model: str | None,
     ballots: Any,
+    counts: str | None,
+    unranked: Any,
     choose: int,
     lower_is_better: bool,
     tie_break: Any,
@@ -94,7 +101,9 @@ def decide(
     """Decide the votes in FILE (CSV, TSV, Parquet or JSON Lines; - for standard input).
 
     FILE has one row per voter and alternative, with the columns voter, alternative, rank and/or value, and optionally
-    count (how much the voter saw of the alternative), multiplicity and decision.
+    count (how much the voter saw of the alternative), multiplicity and decision; or one row per voter and a column per
+    alternative, with --ballots; or a column order, such as A > B = C; or comparisons (worker, left, right, winner). It
+    may also hold such orders as text (.orders, .txt), or be PrefLib's (.soc, .soi, .toc, .toi).
     """
     parameters: dict[str, Any] = {}
     if sigma:
@@ -108,7 +117,7 @@ def decide(
 
         require_picture(plot)
     with working(file):
-        profile = read(file, ballots=ballots, lower_is_better=lower_is_better)
+        profile = read(file, ballots=ballots, lower_is_better=lower_is_better, counts=counts, unranked=unranked)
         outcome = decide_(profile, rule, choose=choose, tie_break=tie_break or "error", seed=seed, **parameters)
         _ = outcome.belief
         if tie_break == "error":

@@ -36,6 +36,24 @@ _OPTIONS = (
 )
 
 
+_FILE = (
+    click.option("--counts", metavar="FILE", help="The counts of a wide table, in a table of the same shape."),
+    click.option(
+        "--unranked",
+        type=click.Choice(["below", "unknown"]),
+        help="What an alternative left out of an order is, where no counts tell: below all ranked ones, or unknown to "
+        "the voter. PrefLib files need it; otherwise unknown.",
+    ),
+)
+
+
+def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say what some vote files leave open."""
+    for option in reversed(_FILE):
+        command = option(command)
+    return command
+
+
 def scenario_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that make a scenario."""
     for option in reversed(_OPTIONS):

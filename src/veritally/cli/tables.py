@@ -119,8 +119,8 @@ def _kinds(info: RuleInfo) -> str:
     """Say what votes a rule takes."""
     if info.votes is None:
         return "any votes"
-    if info.from_top:
-        return f"{info.votes} or top"
+    if info.from_top or info.from_pairs:
+        return f"{info.votes} or {'top' if info.from_top else 'pairs'}"
     return info.votes if info.alternatives is None else f"{info.votes} of {info.alternatives} alternatives"
 
 

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from multiprocessing.connection import wait as wait_for
@@ -29,6 +30,7 @@ from veritally.noise.scenario import Scenario
 from veritally.noise.simulation import Backend
 
 _AHEAD = 4  # chunks handed out for each worker
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _SOURCES = (
     "arrays.py",
     "ballots.py",
@@ -124,7 +126,8 @@ def spread(chunks: Sequence[Chunk], workers: int = 1) -> Iterator[tuple[Chunk, M
     try:
         while True:
             for chunk in islice(waiting, _AHEAD * workers - len(running)):
-                running[pool.submit(Chunk.run, chunk)] = chunk
+                with _one_thread_each():
+                    running[pool.submit(Chunk.run, chunk)] = chunk
             if not running:
                 break
             for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -136,6 +139,18 @@ def spread(chunks: Sequence[Chunk], workers: int = 1) -> Iterator[tuple[Chunk, M
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - others:
             process.terminate()
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Let processes that start now leave the other cores to each other, unless a user has said otherwise."""
+    missing = [name for name in _THREADS if name not in os.environ]
+    os.environ.update(dict.fromkeys(missing, "1"))
+    try:
+        yield
+    finally:
+        for name in missing:
+            del os.environ[name]
 
 
 def _enter() -> None:

@@ -17,7 +17,11 @@ def compared(ballots: Ballots) -> Array:
     if ballots.kind in CARDINAL:
         return xp.ones_like(absent)
     together = xp.astype(seen, ballots.counts.dtype)
-    linked = xp.matmul(xp.moveaxis(together, -1, -2), together) > 0
+    if ballots.kind == "pairs":
+        met = xp.sum(ballots.votes * ballots.multiplicity[..., None, None], axis=-3)
+        linked = (met + xp.moveaxis(met, -1, -2) > 0) | xp.eye(n, dtype=bool)
+    else:
+        linked = xp.matmul(xp.moveaxis(together, -1, -2), together) > 0
     for _ in range(n.bit_length()):
         way = xp.astype(linked, together.dtype)
         linked = xp.matmul(way, way) > 0

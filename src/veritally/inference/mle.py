@@ -48,7 +48,7 @@ class MaximumLikelihood:
     def _prior(self, ballots: Ballots) -> Array:
         """Return the precision of the truths: next to nothing where a maximum exists, little where it does not."""
         xp = namespace(ballots.counts)
-        deviations = self._means.spread(ballots.counts).deviations[0]
+        deviations = self._means.spread(ballots.behind).deviations[0]
         told = xp.isfinite(deviations) & (ballots.multiplicity > 0)[..., None]
         largest = xp.max(xp.where(told, deviations, 0), axis=(-2, -1))
         unit = xp.where(largest > 0, largest, 1) ** -2.0
@@ -83,7 +83,7 @@ class MaximumLikelihood:
         truth = self._truth(ballots)
         told = derivatives(ballots, truth, self._means).gradient
         seen = ballots.counts > 0
-        precision = xp.where(seen, self._means.spread(ballots.counts).precision, 0) * ballots.multiplicity[..., None]
+        precision = xp.where(seen, self._means.spread(ballots.behind).precision, 0) * ballots.multiplicity[..., None]
         whole = xp.sum(precision, axis=-2, keepdims=True) + self._prior(ballots)[..., None, None]
         parts = precision * (truth[..., None, :] - origin) + told * ballots.multiplicity[..., None]
         return parts / whole
@@ -170,15 +170,24 @@ def _linked(ballots: Ballots) -> Array:
         values = ballots.votes[..., 0] if ballots.kind == "mixed" else ballots.votes
         valued = xp.any(~xp.isnan(values) & (ballots.counts > 0) & present[..., None], axis=-2)
         linked = linked | (valued[..., None] & valued[..., None, :])
+    if ballots.kind == "pairs":
+        way = linked | xp.any((ballots.votes > 0) & present[..., None, None], axis=-3)
+    else:
+        way = linked | _above(ballots, present)
+    for _ in range(math.ceil(math.log2(n)) + 1):
+        way = way | xp.any(way[..., :, :, None] & way[..., None, :, :], axis=-2)
+    return way | absent
+
+
+def _above(ballots: Ballots, present: Array) -> Array:
+    """Say which alternative somebody ranks above which, ``(..., n, n)``."""
+    xp = namespace(ballots.counts)
     if ballots.kind == "top":
         ranks = xp.where(ballots.counts > 0, xp.where(ballots.votes > 0, 1, 2), 0)
     else:
         ranks = coarsened(ballots, "rankings").votes
     rows = []
-    for j in range(n):
+    for j in range(ranks.shape[-1]):
         better = (ranks[..., j : j + 1] < ranks) & (ranks[..., j : j + 1] > 0) & present[..., None]
         rows.append(xp.any(better, axis=-2))
-    way = linked | xp.stack(rows, axis=-2)
-    for _ in range(math.ceil(math.log2(n)) + 1):
-        way = way | xp.any(way[..., :, :, None] & way[..., None, :, :], axis=-2)
-    return way | absent
+    return xp.stack(rows, axis=-2)

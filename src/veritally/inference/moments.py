@@ -69,6 +69,7 @@ def moments(ballots: Ballots, means: Means, prior: Prior, peak: Peak, estimate: 
     """Go on from the mode to the mean, unless there are so many votes that they are the same."""
     *_, m, n = ballots.counts.shape
     doubtful = ballots.kind in CARDINAL and means.counts is not None  # values that are mixtures have no normal shape
+    doubtful = doubtful or ballots.kind == "pairs"  # of which one voter has many that are independent
     if estimate == "mean" and m * n * n <= _CELLS and not doubtful:
         return _propagated(ballots, means, prior, peak)
     return Moments(peak.truth, peak.precision)

@@ -165,6 +165,10 @@ class Posterior:
 
     def _counts(self, ballots: Ballots) -> Any:
         """Return what counts stand for; refuse noise whose density has no sound curvature, or too many components."""
+        if ballots.kind == "pairs" and not (self.count_error is None and isinstance(self.noise, NormalNoise | None)):
+            raise InputError(
+                "comparisons of pairs have no counts that could be wrong, and normal noise; leave these out"
+            )
         if ballots.kind == "differences" and not isinstance(self.noise, NormalNoise | None):
             raise InputError("noise that is not normal is for rankings, favourites and values, not for differences")
         if ballots.kind in CARDINAL and isinstance(self.noise, LaplaceNoise):
@@ -178,7 +182,7 @@ class Posterior:
         sure = xp.full(shape[:-1], xp.inf, dtype=ballots.counts.dtype)
         if self.sigma is not None:
             return xp.broadcast_to(xp.asarray(self.sigma, dtype=sure.dtype), shape), sure
-        if ballots.kind in ("rankings", "top"):
+        if ballots.kind in ("pairs", "rankings", "top"):
             return None, sure
         votes, counts, multiplicity, _ = ballots
         if ballots.kind == "mixed":

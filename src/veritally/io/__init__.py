@@ -1,5 +1,5 @@
 """Vote files and data frames to and from Profile."""
 
-from veritally.io.votes import read, write
+from veritally.io.votes import read, to_frame, write
 
-__all__ = ["read", "write"]
+__all__ = ["read", "to_frame", "write"]

@@ -5,7 +5,8 @@ import math
 import textwrap
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import polars as pl
 from veritally.arrays import Array
 from veritally.ballots import ballots_of, coarsened
 from veritally.errors import InputError, InputWarning
+from veritally.io.options import Options
 from veritally.profile import Profile
 
 COLUMNS = ("decision", "voter", "alternative", "rank", "value", "count", "multiplicity")
@@ -41,28 +43,20 @@ def _column(name: str, series: Any) -> pl.Series:
     return pl.Series(name, [None if missing else cell for cell, missing in cells], strict=False)
 
 
-def to_profile(table: pl.DataFrame, name: str, first_row: int, ballots: str | None, lower_is_better: bool) -> Profile:
-    """Turn a tidy table into a Profile; ``first_row`` is the number a person would give its first row."""
-    table = table.rename(plain_names(table.columns))
+def to_profile(table: pl.DataFrame, place: "Place", said: Options) -> Profile:
+    """Turn a tidy table into a Profile."""
+    name, ballots = place.name, said.ballots
+    said.refuse(name, "tidy tables", "counts", "unranked")
     vote = _vote_column(table, name, ballots)
     _warn_of_misspelt(table, name)
-    lines: Any = range(first_row, first_row + table.height)
-    if table["voter"].null_count():
-        empty = table.select(pl.all_horizontal(pl.all().is_null())).to_series().to_numpy()
-        table, lines = table.filter(~empty), np.array(lines)[~empty]
-    if not table.height:
-        raise InputError(f"{name}: has a header but no rows; it needs a row for each voter and alternative")
-    if lower_is_better and vote == "rank":
-        raise InputError(f"{name}: lower-is-better is about values; in ranks 1 is the best in any case")
-    place = Place(name, "line" if first_row == 2 else "row", lines)
+    if vote == "rank":
+        said.require_ranks(name)
     decisions, decision = coded(table["decision"], place) if "decision" in table.columns else (None, None)
     voters, voter = _labels(table["voter"], decision, place)
     alternatives, alternative = _labels(table["alternative"], decision, place)
     batch = () if decisions is None else (len(decisions),)
     shape = (*batch, int(voter.max()) + 1, int(alternative.max()) + 1)
-    if math.prod(shape) - table.height > _MOST_PADDING:
-        sizes = " × ".join(map(str, shape))
-        raise InputError(f"{name}: {table.height} rows would fill a table of {sizes} cells; split the file by decision")
+    require_room(shape, table.height, name)
     cells = (voter, alternative) if decision is None else (decision, voter, alternative)
     _no_cell_twice(np.ravel_multi_index(cells, shape), math.prod(shape), table, place)
 
@@ -79,17 +73,14 @@ def to_profile(table: pl.DataFrame, name: str, first_row: int, ballots: str | No
         counts = np.zeros(shape)
         counts[cells] = 1
     multiplicity = None
-    if "multiplicity" in table.columns:
+    if (given := multiplicities(table, place)) is not None:
         multiplicity = np.zeros(shape[:-1])
-        given = numbers(table["multiplicity"], place)
-        if np.isnan(given).any():
-            raise InputError(f"{place(np.flatnonzero(np.isnan(given))[0])}: the multiplicity is empty")
         multiplicity[tuple(index[::-1] for index in cells[:-1])] = given[::-1]  # the first row of a voter stands
         differing = np.flatnonzero(multiplicity[cells[:-1]] != given)
         if len(differing):
             row = differing[0]
             raise InputError(f"{place(row)}: voter {table['voter'][int(row)]!r} has different multiplicities")
-    votes = -votes if vote == "value" and lower_is_better else votes
+    votes = -votes if said.lower_is_better else votes
     rest: dict[str, Any] = {
         "multiplicity": multiplicity,
         "alternatives": alternatives,
@@ -104,7 +95,7 @@ def to_profile(table: pl.DataFrame, name: str, first_row: int, ballots: str | No
             profile = Profile(**{"ranks" if vote == "rank" else "values": votes}, counts=counts, **rest)
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
-    return profile.as_top() if ballots == "top" else profile
+    return profile
 
 
 def _only_ranked(table: pl.DataFrame, values: Array, filled: Callable[[str, float], Array]) -> Array | None:
@@ -134,20 +125,35 @@ def _mixed(values: Array, ranks: Array, counts: Array, rest: dict[str, Any]) -> 
 
 def from_profile(profile: Profile) -> pl.DataFrame:
     """Turn a profile into a tidy table, leaving out what was not seen."""
+    require_table(profile)
+    weighed = is_weighed(profile)
+    if not (profile._voters.each or profile._alternatives.each):
+        return _rows(profile, weighed)
+    return each_decision(profile, partial(_rows, weighed=weighed))
+
+
+def each_decision(profile: Profile, rows: Callable[[Profile], pl.DataFrame]) -> pl.DataFrame:
+    """Put the tables of the decisions of a batch below each other."""
+    parts = [
+        rows(one).select(pl.lit(str(name)).alias("decision"), pl.all())
+        for name, one in zip(profile.decision_names, profile.unstack(), strict=True)
+    ]
+    return pl.concat(parts, how="diagonal_relaxed")  # counts may be whole in one part and not in another
+
+
+def require_table(profile: Profile) -> None:
+    """Refuse votes that no table can hold."""
     if profile.kind == "differences":
         raise InputError("a vote file holds ranks or values; differences alone cannot be written")
     if len(profile.batch) > 1:
         raise InputError("a vote file has one column for decisions; write the parts of unstack() one by one")
     if profile.batch:
-        _require_different(profile.decision_names)
-    weighed = bool(np.any(np.asarray(profile.multiplicity) != 1))
-    if not (profile._voters.each or profile._alternatives.each):
-        return _rows(profile, weighed)
-    parts = [
-        _rows(one, weighed).select(pl.lit(str(name)).alias("decision"), pl.all())
-        for name, one in zip(profile.decision_names, profile.unstack(), strict=True)
-    ]
-    return pl.concat(parts)
+        require_different(profile.decision_names)
+
+
+def is_weighed(profile: Profile) -> bool:
+    """Whether some ballots stand for more or less than one voter."""
+    return bool(np.any(np.asarray(profile.multiplicity) != 1))
 
 
 def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
@@ -158,8 +164,8 @@ def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
     # The first voter has a row for each alternative, so that these keep their order, and so has one who saw nothing.
     listed = seen | ~seen.any(axis=-1, keepdims=True)
     listed[..., 0, :] = True
-    _require_different(profile.voters)
-    _require_different(profile.alternatives)
+    require_different(profile.voters)
+    require_different(profile.alternatives)
     *d, i, j = np.nonzero(listed)
     vote = votes[listed]
 
@@ -179,7 +185,7 @@ def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
         "voter": _text(profile.voters)[i],
         "alternative": _text(profile.alternatives)[j],
         **written,
-        "count": counts[listed].astype(np.int64) if _are_whole(counts) else counts[listed],
+        "count": whole_if_possible(counts)[listed],
     }
     if weighed:
         columns["multiplicity"] = np.broadcast_to(np.asarray(profile.multiplicity)[..., None], counts.shape)[listed]
@@ -187,13 +193,15 @@ def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
     return pl.DataFrame(columns, schema_overrides=text, nan_to_null=True)
 
 
-def _require_different(names: tuple[Any, ...]) -> None:
+def require_different(names: tuple[Any, ...]) -> None:
+    """Refuse names that a file could not tell apart."""
     if len({str(name).strip() for name in names}) < len(names):
         raise InputError("names that differ only in type or outer spaces would be one in a file; rename them")
 
 
-def _are_whole(counts: Array) -> bool:
-    return bool((counts % 1 == 0).all() and (counts < 2**53).all())
+def whole_if_possible(counts: Array) -> Array:
+    """Return counts as integers, unless some are not."""
+    return counts.astype(np.int64) if bool((counts % 1 == 0).all() and (counts < 2**53).all()) else counts
 
 
 def _text(names: tuple[Any, ...]) -> Array:
@@ -211,6 +219,25 @@ class Place:
     def __call__(self, row: Any) -> str:
         """Name a row."""
         return f"{self.name}, {self.unit} {self.lines[int(row)]}"
+
+    def at(self, rows: Array) -> "Place":
+        """Keep some of the rows."""
+        return replace(self, lines=np.asarray(self.lines)[rows])
+
+
+def filled_rows(table: pl.DataFrame, place: Place) -> tuple[pl.DataFrame, Place]:
+    """Leave out rows in which nothing stands."""
+    if not table.width or not table.to_series(0).null_count():
+        return table, place
+    filled = table.select(~pl.all_horizontal(pl.all().is_null())).to_series().to_numpy()
+    return table.filter(filled), place.at(filled)
+
+
+def require_room(shape: tuple[int, ...], given: int, name: str) -> None:
+    """Refuse votes that would be all but lost among the cells to be filled up."""
+    if math.prod(shape) - given > _MOST_PADDING:
+        sizes = " × ".join(map(str, shape))
+        raise InputError(f"{name}: {given} votes would fill a table of {sizes} cells; split the file by decision")
 
 
 def plain_names(columns: list[str], wanted: tuple[str, ...] = COLUMNS) -> dict[str, str]:
@@ -231,7 +258,8 @@ def _vote_column(table: pl.DataFrame, name: str, ballots: str | None) -> str:
         found = ", ".join(textwrap.shorten(column, 30, placeholder="…") for column in table.columns[:12])
         more = f" and {len(table.columns) - 12} more" if len(table.columns) > 12 else ""
         needs = f"voter, alternative and {' or '.join(wanted)} (and may have count, multiplicity, decision)"
-        raise InputError(f"{name}: found the columns {found}{more}; needs {needs}")
+        other = "" if "alternative" in table.columns else ", or a column of numbers for each alternative"
+        raise InputError(f"{name}: found the columns {found}{more}; needs {needs}{other}")
     return next((column for column in given if table[column].null_count() < table.height), given[0])
 
 
@@ -299,9 +327,30 @@ def _no_cell_twice(flat: Array, cells: int, table: pl.DataFrame, place: Place) -
     )
 
 
+def multiplicities(table: pl.DataFrame, place: Place) -> Array | None:
+    """Return the multiplicity of each row, None where there is no such column."""
+    if "multiplicity" not in table.columns:
+        return None
+    given = numbers(table["multiplicity"], place)
+    if np.isnan(given).any():
+        raise InputError(f"{place(np.flatnonzero(np.isnan(given))[0])}: the multiplicity is empty")
+    return given
+
+
+def mostly_numbers(column: pl.Series) -> bool:
+    """Whether at most half of what stands in a column is something else than a number."""
+    if not _may_hold_numbers(column):
+        return False
+    return 2 * column.cast(pl.Float64, strict=False).count() >= column.count()
+
+
+def _may_hold_numbers(column: pl.Series) -> bool:
+    return column.dtype.is_numeric() or column.dtype in (pl.String, pl.Null)
+
+
 def numbers(column: pl.Series, place: Place) -> Array:
     """Return a column as floats, blanks as NaN; text is named with its row."""
-    if not (column.dtype.is_numeric() or column.dtype in (pl.String, pl.Null)):
+    if not _may_hold_numbers(column):
         raise InputError(f"{place.name}: the column {column.name} holds {column.dtype}, not numbers")
     parsed = column.cast(pl.Float64, strict=False)
     text = parsed.is_null() & column.is_not_null()

@@ -7,7 +7,7 @@ import polars as pl
 from veritally.errors import InputError
 from veritally.io.text import first_line
 
-FIRST_ROW = 1
+UNIT, FIRST_ROW = "row", 1
 
 
 def read(data: bytes, name: str) -> pl.DataFrame:

@@ -6,9 +6,9 @@ import polars as pl
 
 from veritally.errors import InputError
 
-_NUMBERS = {"rank", "value", "count", "multiplicity"}
+_NAMES = {"decision", "voter", "alternative"}
 
-FIRST_ROW = 2  # a person counts the header as line 1
+UNIT, FIRST_ROW = "line", 2  # a person counts the header as line 1
 
 
 def read(data: bytes, name: str) -> pl.DataFrame:
@@ -29,8 +29,8 @@ def read(data: bytes, name: str) -> pl.DataFrame:
     table.columns = names
     table = table.with_columns(pl.all().str.strip_chars().replace("", None))
     if separator == ";":  # where semicolons separate, commas are decimal points
-        numeric = [column for column in names if column.lower() in _NUMBERS]
-        table = table.with_columns(pl.col(numeric).str.replace(",", ".", literal=True))
+        numeric = [column for column in names if column.lower() not in _NAMES]
+        table = table.with_columns(pl.col(numeric).str.replace(r"^([-+]?\d*),(\d+)$", "$1.$2"))
     return table
 
 

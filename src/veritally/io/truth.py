@@ -31,10 +31,8 @@ def read_truth(source: Any, profile: Profile) -> Array:
 
     from veritally.io import frames
 
-    if isinstance(source, str | PathLike):
-        table, name, first_row = load(source, "truth")
-    else:
-        table, name, first_row = frames.from_native(source), "the frame", 0
+    table, place = load(source, "truth")
+    name = place.name
     if len(profile.batch) > 1:
         raise InputError("a truth file has one column for decisions; compare the parts of unstack() one by one")
     table = table.rename(frames.plain_names(table.columns, ("decision", "alternative", "truth")))
@@ -44,10 +42,7 @@ def read_truth(source: Any, profile: Profile) -> Array:
         raise InputError(f"{name}: found the columns {found}; a truth file for these votes needs {', '.join(needed)}")
     if not profile.batch and "decision" in table.columns and table["decision"].n_unique() > 1:
         raise InputError(f"{name}: has the truth of several decisions, but the votes have no column decision")
-    rows = range(first_row, first_row + table.height)
-    empty = table.select(pl.all_horizontal(pl.all().is_null())).to_series().to_numpy()
-    place = frames.Place(name, "line" if first_row == 2 else "row", np.array(rows)[~empty])
-    table = table.filter(~empty)
+    table, place = frames.filled_rows(table, place)
     for column in needed[:-1]:
         frames.coded(table[column], place)
     numbers = frames.numbers(table["truth"], place)

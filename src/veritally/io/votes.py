@@ -7,18 +7,19 @@ from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from veritally.errors import InputError
 from veritally.files import write_whole
+from veritally.io.options import BallotColumn, Form, Options, Unranked
 from veritally.profile import Profile
 
 if TYPE_CHECKING:
     import polars as pl
 
-BallotColumn: TypeAlias = Literal["value", "rank", "top"]
+    from veritally.io.frames import Place
 
-_FORMATS = {
+_TABLES = {
     ".csv": "text",
     ".tsv": "text",
     ".tab": "text",
@@ -27,22 +28,40 @@ _FORMATS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
 }
+_ORDERS = {".orders": "orders", ".soc": "preflib", ".soi": "preflib", ".toc": "preflib", ".toi": "preflib"}
+_FORMATS = _TABLES | _ORDERS
 
 
-def read(source: Any, *, ballots: BallotColumn | None = None, lower_is_better: bool = False) -> Profile:
-    """Read votes from a tidy vote file or data frame.
+def read(
+    source: Any,
+    *,
+    ballots: BallotColumn | None = None,
+    lower_is_better: bool = False,
+    counts: Any = None,
+    unranked: Unranked | None = None,
+) -> Profile:
+    """Read votes from a file or data frame.
 
     Parameters
     ----------
     source
-        The path of a CSV, TSV, Parquet or JSON Lines file, ``"-"`` for standard input, or a pandas, polars or pyarrow
-        frame. One row per voter and alternative, with columns ``voter``, ``alternative``, ``rank`` and/or ``value``,
-        and optionally ``count``, ``multiplicity`` and ``decision``; further columns are ignored.
+        The path of a file, ``"-"`` for standard input, or a pandas, polars or pyarrow frame. Tables (CSV, TSV, Parquet,
+        JSON Lines, frames) may be tidy, with a row per voter and alternative and the columns ``voter``,
+        ``alternative``, ``rank`` and/or ``value``, and optionally ``count``, ``multiplicity`` and ``decision``; wide,
+        with a row per voter and a column per alternative; have a column ``order`` such as ``A > B = C``; or have
+        pairwise comparisons (``worker, left, right, winner``). Other files hold orders as text (``.orders``,
+        ``.txt``), or are PrefLib's (``.soc``, ``.soi``, ``.toc``, ``.toi``; needs the extra ``preflib``).
     ballots
-        Which column is the vote where both stand: ``"value"`` (the default) or ``"rank"``; ``"top"`` keeps only each
-        voter's favourite.
+        Which column of a tidy table is the vote where both stand: ``"value"`` (the default) or ``"rank"``; what the
+        cells of a wide table are. ``"top"`` keeps only each voter's favourite.
     lower_is_better
         Whether small values are good, as with delays or errors; the values are then negated.
+    counts
+        For a wide table, the counts: a path or frame of the same shape.
+    unranked
+        Where neither rows nor counts say what was seen: whether an alternative that a voter leaves out is
+        ``"below"`` all that this voter ranks or ``"unknown"`` to the voter. PrefLib's files that leave some out need
+        it; otherwise it is ``"unknown"``.
 
     Returns
     -------
@@ -51,44 +70,106 @@ def read(source: Any, *, ballots: BallotColumn | None = None, lower_is_better: b
 
     Notes
     -----
-    An empty rank or value of a seen alternative (count > 0) puts it below everything that voter ranked. Without a
-    ``count`` column a row is a sighting and all counts are equal; an alternative without a row for a voter is unseen.
+    An empty rank or value of a seen alternative (count > 0) puts it below everything that voter ranked. In a tidy table
+    without a ``count`` column a row is a sighting and all counts are equal; an alternative without a row for a voter is
+    unseen.
     """
-    from veritally.io import frames
-
-    if ballots not in (None, "value", "rank", "top"):
-        raise InputError(f"ballots can be value, rank or top, not {ballots!r}")
-    if isinstance(source, str | PathLike):
-        table, name, first_row = load(source)
-    else:
-        table, name, first_row = frames.from_native(source), "the frame", 0
-    return frames.to_profile(table, name, first_row, ballots, lower_is_better)
+    said = Options(ballots, lower_is_better, None if counts is None else load(counts, "count"), unranked)
+    profile = _profile(source, said)
+    return profile.as_top() if ballots == "top" else profile
 
 
-def write(profile: Profile, path: str | PathLike[str]) -> None:
-    """Write a profile as a tidy vote file; the suffix of the path chooses the format.
+def _profile(source: Any, said: Options) -> Profile:
+    from veritally.io import forms, preflib
 
-    The file appears whole or not at all. ``read`` gives the same votes back, favourites with ``ballots="top"``.
+    if not isinstance(source, str | PathLike):
+        return forms.to_profile(*load(source), said)
+    file = _opened(source, "vote")
+    if file.format == "preflib":
+        return preflib.to_profile(file.data, file.name, said)
+    return forms.to_profile(*_table_in(file), said)
+
+
+def write(profile: Profile, path: str | PathLike[str], *, form: Form = "tidy", drop_counts: bool = False) -> None:
+    """Write a profile to a file; the suffix of the path chooses the format.
+
+    The file appears whole or not at all. What a format cannot hold is refused.
+
+    Parameters
+    ----------
+    profile
+        The votes. ``read`` gives the same votes back, favourites with ``ballots="top"``.
+    path
+        Tables (``.csv``, ``.tsv``, ``.parquet``, ``.jsonl``) hold everything but differences. Orders (``.orders``)
+        hold one decision, counts, and of values the order; PrefLib's files (``.soc``, ``.soi``, ``.toc``, ``.toi``)
+        the same without counts. Neither has names of voters.
+    form
+        Of a table: ``"tidy"``, or ``"wide"`` with a row per voter and a column per alternative.
+    drop_counts
+        Whether to write all that was seen as seen once.
     """
-    from veritally.io import frames
-
     if not isinstance(profile, Profile):
         raise InputError(f"write takes a Profile, not {type(profile).__name__}; an outcome has to_json and to_frame")
-    write_whole(path, encoded(lambda: frames.from_profile(profile), path))
+    if drop_counts:
+        profile = profile.seen_once()
+    format_ = _format_for(path, _FORMATS)
+    if format_ not in _ORDERS.values():
+        return write_whole(path, encoded(lambda: _table_of(profile, form), path))
+    if form != "tidy":
+        raise InputError(f"{path}: is not a table, so that form says nothing about it; leave it out")
+    return write_whole(path, _module(format_).encoded(profile, path))
+
+
+def to_frame(profile: Profile, backend: str = "polars", form: Form = "tidy") -> Any:
+    """Return the votes as a frame that ``read`` takes, ``"tidy"`` or ``"wide"``.
+
+    ``backend`` is ``"polars"``, ``"pandas"`` or ``"pyarrow"``.
+
+    >>> to_frame(Profile(top=["A", "B"], counts=[[5, 1], [2, 2]]), form="wide").rows()
+    [('0', 1.0, None, 5, 1), ('1', None, 1.0, 2, 2)]
+    """
+    import narwhals as nw
+
+    table = _table_of(profile, form)
+    return nw.from_dict(table.to_dict(as_series=False), backend=backend).to_native()  # type: ignore[arg-type]
+
+
+def _table_of(profile: Profile, form: Form) -> "pl.DataFrame":
+    from veritally.io import comparisons, frames, wide
+
+    if form not in get_args(Form):
+        raise InputError(f"form can be tidy or wide, not {form!r}")
+    if profile.kind == "pairs" and form == "tidy":
+        return comparisons.from_profile(profile)
+    return wide.from_profile(profile) if form == "wide" else frames.from_profile(profile)
 
 
 def encoded(table: "Callable[[], pl.DataFrame]", path: str | PathLike[str]) -> bytes:
     """Return a table in the format that the suffix of a path stands for; it is made once that is known."""
-    suffix = Path(path).suffix
-    if suffix.lower() not in _FORMATS:
-        raise InputError(f"{path}: cannot tell the format from the suffix; use one of {', '.join(_FORMATS)}")
+    module = _module(_format_for(path, _TABLES))
     buffer = io.BytesIO()
-    _recognised(b"", suffix).write(table(), buffer, suffix)
+    module.write(table(), buffer, Path(path).suffix)
     return buffer.getvalue()
 
 
-def load(source: str | PathLike[str], what: str = "vote") -> "tuple[pl.DataFrame, str, int]":
-    """Return the table in a file, a name for it, and the number a person would give its first row."""
+def load(source: Any, what: str = "vote") -> "tuple[pl.DataFrame, Place]":
+    """Return the table in a file or frame, and how a person would name its rows."""
+    if isinstance(source, str | PathLike):
+        return _table_in(_opened(source, what))
+    from veritally.io import frames
+
+    table = frames.from_native(source)
+    return table, frames.Place("the frame", "row", range(table.height))
+
+
+class _File(NamedTuple):
+    data: bytes
+    name: str
+    format: str
+
+
+def _opened(source: str | PathLike[str], what: str) -> _File:
+    """Return what stands in a file."""
     if str(source) == "-":
         if sys.stdin is None:
             raise InputError("standard input is closed; give a file")
@@ -106,14 +187,43 @@ def load(source: str | PathLike[str], what: str = "vote") -> "tuple[pl.DataFrame
             raise InputError(f"{name}: cannot be read ({error.strerror or error})") from error
     if not data.strip():
         raise InputError(f"{name}: the {what} file is empty; it needs a header and a row for each entry")
-    module = _recognised(data, suffix)
-    return module.read(data, name), name, module.FIRST_ROW
+    return _File(data, name, _recognised(data, suffix.lower()))
 
 
-def _recognised(data: bytes, suffix: str) -> ModuleType:
+def _recognised(data: bytes, suffix: str) -> str:
     """Tell the format from the content, and where that leaves it open from the suffix."""
+    from veritally.io import orders, preflib
+
     if data[:4] == b"PAR1":
-        kind = "parquet"
-    else:
-        kind = _FORMATS.get(suffix.lower()) or ("jsonl" if data.lstrip()[:1] == b"{" else "text")
-    return importlib.import_module(f"veritally.io.{kind}")
+        return "parquet"
+    if suffix in _FORMATS and suffix != ".txt":
+        return _FORMATS[suffix]
+    if preflib.recognised(data):
+        return "preflib"
+    if data.lstrip()[:1] == b"{":
+        return "jsonl"
+    return "orders" if orders.recognised(data) else "text"
+
+
+def _table_in(file: _File) -> "tuple[pl.DataFrame, Place]":
+    """Return the table in a file, and how a person would name its rows."""
+    from veritally.io import frames
+
+    if file.format == "preflib":
+        raise InputError(f"{file.name}: holds orders; a table is needed here")
+    module = _module(file.format)
+    table = module.read(file.data, file.name)
+    first = module.FIRST_ROW
+    return table, frames.Place(file.name, module.UNIT, range(first, first + table.height))
+
+
+def _format_for(path: str | PathLike[str], formats: dict[str, str]) -> str:
+    """Tell the format from the suffix."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in formats:
+        raise InputError(f"{path}: cannot tell the format from the suffix; use one of {', '.join(formats)}")
+    return formats[suffix]
+
+
+def _module(format_: str) -> ModuleType:
+    return importlib.import_module(f"veritally.io.{format_}")

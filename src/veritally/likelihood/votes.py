@@ -49,6 +49,8 @@ def derivatives(ballots: Ballots, truth: Array, means: Means, order: int = 1) ->
     votes, counts = ballots.votes, ballots.counts
     spread = means.spread(counts)
     kind = ballots.kind
+    if kind == "pairs":
+        return _pairs(votes, truth, means, order)
     if kind == "values":
         return _values(votes, counts, truth, spread, order)
     if kind == "differences":
@@ -89,21 +91,24 @@ def tally(ballots: Ballots, truth: Array, means: Means, order: int = 1) -> Tally
                 xp.sum(log_prob * times, axis=-1),
                 None if gradient is None else xp.sum(gradient * times[..., None], axis=-2),
                 None if second is None else xp.sum(second * times[..., None, None], axis=-3),
-                _information(piece, gradient, means) if order == 1 else None,
+                _information(piece, gradient, truth, means) if order == 1 else None,
             )
         )
     return Tally(*(None if x[0] is None else sum(x[1:], x[0]) for x in zip(*parts, strict=True)))
 
 
-def _information(ballots: Ballots, gradient: Array, means: Means) -> Array:
+def _information(ballots: Ballots, gradient: Array, truth: Array, means: Means) -> Array:
     """Guess the information about the truths, ``(..., alternative, alternative)``, from the gradients of voters.
 
-    That is Σ_i κ_i/s_ij² for each alternative, with κ_i the mean of (g_ij s_ij)², which would be 1 for values; rankings
-    say nothing about a common shift. Favourites, which say little about most alternatives, are better described by
-    Σ_i g_ij g_ik, the more of them there are.
+    For pairs it is known. Else it is Σ_i κ_i/s_ij² for each alternative, with κ_i the mean of (g_ij s_ij)², which would
+    be 1 for values; rankings say nothing about a common shift. Favourites, which say little about most alternatives,
+    are better described by Σ_i g_ij g_ik, the more of them there are.
     """
     xp = namespace(gradient)
     counts, times = ballots.counts, ballots.multiplicity[..., None]
+    if ballots.kind == "pairs":
+        together = xp.sum(ballots.votes * times[..., None], axis=-3, keepdims=True)
+        return -_pairs(together, truth, means, 2).curvature[..., 0, :, :]  # type: ignore[index]
     seen = counts > 0
     precision = xp.where(seen, means.spread(counts).precision, 0)
     number = xp.sum(xp.astype(seen, precision.dtype), axis=-1, keepdims=True)
@@ -122,6 +127,24 @@ def _information(ballots: Ballots, gradient: Array, means: Means) -> Array:
     alternatives = xp.sum(xp.astype(ballots.mask, times.dtype), axis=-1)
     part = (voters / xp.where(voters > 0, voters + alternatives, 1))[..., None, None]
     return guess + part * (together - guess)
+
+
+def _pairs(pairs: Array, truth: Array, means: Means, order: int) -> Derivatives:
+    """Log-probabilities Φ((μ_j − μ_k)/√(s_j² + s_k²)) of comparisons, each of one observation of both, added up."""
+    xp = namespace(pairs, truth)
+    square = means.spread(xp.ones(pairs.shape[:-1], dtype=pairs.dtype)).deviations[0] ** 2
+    apart = truth[..., None, :, None] - truth[..., None, None, :]
+    log, rate, bend = Spread(xp.sqrt(square[..., None] + square[..., None, :])[None]).under(apart)
+    log_prob = xp.sum(pairs * log, axis=(-2, -1))
+    if not order:
+        return Derivatives(log_prob)
+    pull = -pairs * rate  # of the one that was preferred, and as much the other way for the other
+    gradient = xp.sum(pull, axis=-1) - xp.sum(pull, axis=-2)
+    if order < 2:
+        return Derivatives(log_prob, gradient)
+    both = pairs * bend + xp.moveaxis(pairs * bend, -1, -2)
+    second = xp.sum(both, axis=-1)[..., None] * xp.eye(pairs.shape[-1], dtype=both.dtype) - both
+    return Derivatives(log_prob, gradient, second)
 
 
 def _values(votes: Array, counts: Array, truth: Array, spread: Spread, order: int) -> Derivatives:

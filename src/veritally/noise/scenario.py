@@ -123,7 +123,7 @@ class Scenario:
         several = isinstance(sigma, list | tuple) or (isinstance(sigma, np.ndarray) and sigma.ndim > 0)
         self._set("sigma", tuple(positive(x, "sigma") for x in sigma) if several else positive(sigma, "sigma"))
         self._set("votes", {"value": "values", "rank": "rankings"}.get(self.votes, self.votes))
-        kinds = [kind for kind in KINDS if kind != "mixed"]
+        kinds = [kind for kind in KINDS if kind not in ("pairs", "mixed")]
         if self.votes not in kinds:
             raise InputError(f"votes can be {', '.join(kinds)}, not {self.votes!r}")
         self._check()

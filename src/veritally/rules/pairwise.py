@@ -21,7 +21,8 @@ class Pairwise:
     which is the paper's √(c_ij c_ik / (σ_k² c_ij + σ_j² c_ik)). The norms are the same sums without the signs;
     ``pairwise-normalized`` divides by them, so that being seen often is no merit by itself.
 
-    Tied alternatives and pairs of which one is unseen add nothing to the weights; ties do add to the norms.
+    Tied alternatives and pairs of which one is unseen add nothing to the weights; ties do add to the norms. Votes that
+    are pairs are weighed as they are, each comparison as one observation of both.
 
     References
     ----------
@@ -44,6 +45,11 @@ class Pairwise:
     def __call__(self, ballots: Ballots) -> Encoding:
         """Encode each voter."""
         xp = namespace(ballots.votes)
+        if ballots.kind == "pairs":
+            square = xp.broadcast_to(xp.asarray(self.sigma, dtype=ballots.votes.dtype) ** 2, ballots.votes.shape[-1:])
+            power = ballots.votes / xp.sqrt(square[:, None] + square)
+            won, lost = xp.sum(power, axis=-1), xp.sum(power, axis=-2)
+            return Encoding(won - lost, won + lost)
 
         def kernel(variance: Array, rank: Array) -> tuple[Array, Array]:
             weight = norm = xp.zeros_like(variance)

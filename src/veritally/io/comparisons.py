@@ -1,0 +1,124 @@
+"""Pairwise comparisons, as crowdsourcing and model arenas have them: a row says which of two was better."""
+
+import numpy as np
+import polars as pl
+
+from veritally.errors import InputError
+from veritally.io import decisions, frames
+from veritally.io.decisions import Arguments
+from veritally.io.frames import Place
+from veritally.io.options import Options
+from veritally.profile import Profile
+
+# What the columns may be called.
+_PARTS = {
+    "decision": ("decision",),
+    "voter": ("voter", "worker", "judge"),
+    "a": ("left", "model_a"),
+    "b": ("right", "model_b"),
+    "outcome": ("winner", "label"),
+    "times": ("times",),
+}
+# What may stand for an outcome, beside the name of the winner.
+_WORDS = {
+    "left": 1.0,
+    "model_a": 1.0,
+    "a": 1.0,
+    "tie": 0.5,
+    "tie (bothbad)": 0.5,
+    "right": 0.0,
+    "model_b": 0.0,
+    "b": 0.0,
+}
+
+
+def recognised(table: pl.DataFrame) -> bool:
+    """Whether each row has two alternatives and an outcome."""
+    return {"a", "b", "outcome"} <= _columns(table).keys()
+
+
+def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
+    """Turn comparisons into a Profile of pairs, or of what these come to: shares won and counts, or their order."""
+    said.refuse(place.name, "comparisons", "counts", "unranked")
+    if said.lower_is_better:
+        raise InputError(f"{place.name}: lower-is-better is about values; a comparison says itself which is better")
+    profile = decisions.each_decision(parsed(table, place), place, _votes)
+    kept = {"value": "values", "rank": "rankings"}
+    return profile.coarsened(kept.get(said.ballots or ""))  # type: ignore[arg-type]
+
+
+def from_profile(profile: Profile) -> pl.DataFrame:
+    """Turn pairs into a table: a row says how many times a voter, or several alike, preferred left to right."""
+    frames.require_table(profile)
+    return frames.each_decision(profile, _rows) if profile.batch else _rows(profile)
+
+
+def parsed(table: pl.DataFrame, place: Place) -> pl.DataFrame:
+    """Return comparisons in one form, whatever their columns and outcomes are called.
+
+    Returns
+    -------
+    DataFrame
+        ``decision`` where the table has it, ``voter``, ``a``, ``b``, and ``outcome``: 1 where a won, 0 where b did,
+        0.5 for a tie; and how many ``times``, where a table has it, else once. Without a column for voters, all
+        comparisons are those of one voter.
+    """
+    columns = _columns(table)
+    for column in columns.values():
+        frames.coded(table[column], place)
+    times = _times(table, place) if "times" in columns else 1.0
+    table = table.select(pl.col(column).cast(pl.String).alias(part) for part, column in columns.items())
+    table = table.with_columns(times=times)
+    if "voter" not in columns:
+        table = table.with_columns(voter=pl.lit("everyone"))
+    said, a, b = pl.col("outcome"), pl.col("a"), pl.col("b")
+    word = said.str.to_lowercase().replace_strict(_WORDS, default=None, return_dtype=pl.Float64)
+    read = table.with_columns(outcome=pl.when(said == a).then(1.0).when(said == b).then(0.0).otherwise(word))
+    for row in np.flatnonzero((table["a"] == table["b"]).to_numpy())[:1]:
+        raise InputError(f"{place(row)}: compares {table['a'][int(row)]!r} with itself")
+    for row in np.flatnonzero(read["outcome"].is_null().to_numpy())[:1]:
+        one, other, outcome = (table[part][int(row)] for part in ("a", "b", "outcome"))
+        known = f"it can be {one!r}, {other!r} or tie"
+        raise InputError(f"{place(row)}: the {columns['outcome']} is {outcome!r}; {known}")
+    return read
+
+
+def _times(table: pl.DataFrame, place: Place) -> pl.Series:
+    """Return how many times each row counts."""
+    times = frames.numbers(table[_columns(table)["times"]], place)
+    for row in np.flatnonzero(~(np.isfinite(times) & (times >= 0)))[:1]:
+        raise InputError(f"{place(row)}: the times must be a number, 0 or more")
+    return pl.Series(times)
+
+
+def _votes(comparisons: pl.DataFrame, place: Place) -> Arguments:
+    """Count how often each voter preferred which to which, in one decision."""
+    voters, voter = frames.coded(comparisons["voter"], place)
+    names, both = frames.coded(pl.concat([comparisons["a"], comparisons["b"]]), place)
+    a, b = np.split(both, 2)
+    m, n = len(voters), len(names)
+    frames.require_room((m, n, n), comparisons.height, place.name)
+    outcome, times = (comparisons[column].to_numpy() for column in ("outcome", "times"))
+    pairs = np.zeros((m, n, n))
+    np.add.at(pairs, (voter, a, b), times * outcome)
+    np.add.at(pairs, (voter, b, a), times * (1 - outcome))
+    return {"pairs": pairs, "voters": voters, "alternatives": names}
+
+
+def _rows(profile: Profile) -> pl.DataFrame:
+    """Return the table of one decision."""
+    times = np.asarray(profile.pairs * profile.multiplicity[..., None, None])
+    i, j, k = np.nonzero(times)
+    voters, names = (np.array(list(map(str, given)), dtype=object) for given in (profile.voters, profile.alternatives))
+    columns = {"voter": voters[i].tolist(), "left": names[j].tolist(), "right": names[k].tolist()}
+    return pl.DataFrame({**columns, "winner": "left", "times": times[i, j, k]})
+
+
+def _columns(table: pl.DataFrame) -> dict[str, str]:
+    """Return the column of each part of a comparison, forgiving capitals."""
+    plain = {column.lower(): column for column in table.columns}
+    return {
+        part: plain[next(name for name in names if name in plain)]
+        for part, names in _PARTS.items()
+        if not plain.keys().isdisjoint(names)
+    }

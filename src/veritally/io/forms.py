@@ -1,0 +1,31 @@
+"""The forms that a table of votes may have, told by its columns."""
+
+from collections.abc import Callable
+
+import polars as pl
+
+from veritally.errors import InputError
+from veritally.io import comparisons, frames, orders, wide
+from veritally.io.frames import Place
+from veritally.io.options import Options
+from veritally.profile import Profile
+
+
+def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
+    """Turn a table of whatever form into a Profile."""
+    table = table.rename(frames.plain_names(table.columns, (*frames.COLUMNS, "order")))
+    table, place = frames.filled_rows(table, place)
+    if not table.height:
+        raise InputError(f"{place.name}: has a header but no rows; it needs a row for each voter and alternative")
+    return _reader(table, said)(table, place, said)
+
+
+def _reader(table: pl.DataFrame, said: Options) -> Callable[[pl.DataFrame, Place, Options], Profile]:
+    """Tell the form; what is none of the others should have been tidy."""
+    if "alternative" in table.columns:
+        return frames.to_profile
+    if comparisons.recognised(table):
+        return comparisons.to_profile
+    if "order" in table.columns:
+        return orders.to_profile
+    return wide.to_profile if wide.recognised(table) or said.counts is not None else frames.to_profile

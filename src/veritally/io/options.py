@@ -1,0 +1,54 @@
+"""What a caller says about votes, where a file or frame leaves it open."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from veritally.arrays import Array
+from veritally.errors import InputError
+
+BallotColumn: TypeAlias = Literal["value", "rank", "top"]
+Unranked: TypeAlias = Literal["below", "unknown"]
+Form: TypeAlias = Literal["tidy", "wide"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of ``read``, checked; each form of votes refuses those that say nothing about it."""
+
+    ballots: BallotColumn | None = None
+    lower_is_better: bool = False
+    counts: Any = None
+    unranked: Unranked | None = None
+
+    def __post_init__(self) -> None:
+        if self.ballots not in (None, *get_args(BallotColumn)):
+            raise InputError(f"ballots can be value, rank or top, not {self.ballots!r}")
+        if self.unranked not in (None, *get_args(Unranked)):
+            raise InputError(f"unranked can be below or unknown, not {self.unranked!r}")
+
+    def refuse(self, name: str, what: str, *options: str) -> None:
+        """Refuse options that say nothing about ``what``."""
+        for option in options:
+            if getattr(self, option) is not None:
+                raise InputError(f"{name}: {option} is not for {what}; leave it out")
+
+    def require_ranks(self, name: str) -> None:
+        """Refuse options that only say something about values."""
+        if self.lower_is_better:
+            raise InputError(f"{name}: lower-is-better is about values; in ranks 1 is the best in any case")
+        if self.ballots == "value":
+            raise InputError(f"{name}: holds orders and no values; leave ballots out")
+
+    def require_unranked(self, name: str, complete: bool) -> None:
+        """Ask what an unranked alternative means, unless there is none."""
+        if not complete and self.unranked is None:
+            raise InputError(
+                f"{name}: some leave alternatives unranked; say that these are below all they rank (unranked below) "
+                "or that they have no opinion of them (unranked unknown)"
+            )
+
+    def sightings(self, voted: Array) -> Array:
+        """Return counts for votes that come without: what was voted on is seen, and so is what stands below it."""
+        return np.where(voted | (self.unranked == "below"), 1.0, 0.0)
