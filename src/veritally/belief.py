@@ -35,6 +35,9 @@ class Belief:
         σ/τ, and the ends of its 95% interval, ``(..., 3)``; equal where both were given.
     count_error
         The size of the error of counts, as given or estimated; NaN where they are taken at their word.
+    omega
+        The standard deviation by which voters differ however much they saw, as given or estimated; NaN where they are
+        taken not to.
     efficiency
         The share of importance samples that count, 1 for a posterior of exactly the shape assumed; NaN where not
         asked.
@@ -52,6 +55,7 @@ class Belief:
     tau: Array
     scale: Array
     count_error: Array
+    omega: Array
     efficiency: Array
 
     def decision(self, d: int, n: int) -> "Belief":

@@ -339,6 +339,7 @@ class Outcome:
             "tau": float(belief.tau),
             "sigma_over_tau": dict(zip(("estimate", "low", "high"), map(float, belief.scale), strict=True)),
             "count_error": None if np.isnan(belief.count_error) else float(belief.count_error),
+            "omega": None if np.isnan(belief.omega) else float(belief.omega),
             "efficiency": None if np.isnan(belief.efficiency) else float(belief.efficiency),
         }
 

@@ -24,6 +24,10 @@ def checked_parameters(parameters: Mapping[str, Any], profile: Profile) -> dict[
     for name in ("tau", "cap"):
         if checked.get(name) is not None:
             checked[name] = positive(checked[name], name)
+    if checked.get("omega") is not None and checked["omega"] != "estimated":
+        checked["omega"] = positive(checked["omega"], "omega")
+        if checked.get("sigma") is None:
+            raise InputError("omega is measured beside sigma; give sigma too, or omega estimated")
     if "count_error" in checked:
         checked["count_error"] = checked_count_error(checked["count_error"])
     if checked.get("noise") is not None:

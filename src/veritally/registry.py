@@ -23,7 +23,7 @@ from veritally.rules.top import TopGradient, TopLowerBound, TopMonteCarlo, TopZe
 _PAPER = "Pitis & Zhang (2020)"
 _EXACT = "docs/exact.md"
 _LEARNED = "docs/learned.md"
-_INTERNAL = {"votes", "count_range", "known"}  # what a rule is told by whoever runs it, not by a user
+_INTERNAL = {"votes", "count_range", "known", "between"}  # what a rule is told by whoever runs it, not by a user
 
 
 @dataclass(frozen=True)

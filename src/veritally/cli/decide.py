@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from veritally.cli.options import file_options, sigma_in
+from veritally.cli.options import file_options, numbers_in, sigma_in
 from veritally.cli.progress import working
 from veritally.engine import decide as decide_
 from veritally.io.votes import read
@@ -41,6 +41,11 @@ Examples:
     metavar="SPEC",
     help="How counts may be wrong: percentage:SIZE or replacement:PROBABILITY, or, for posterior, without a number to "
     "estimate it; for posterior and learned-universal.",
+)
+@click.option(
+    "--omega",
+    metavar="NUMBER | estimated",
+    help="Standard deviation by which voters differ however much they saw; for posterior.",
 )
 @click.option(
     "--noise",
@@ -83,6 +88,7 @@ def decide(
     tau: float | None,
     cap: float | None,
     count_error: str | None,
+    omega: str | None,
     noise: str | None,
     model: str | None,
     ballots: Any,
@@ -111,6 +117,8 @@ def decide(
     if points is not None:
         parameters["points"] = points.split(",")
     given = {"samples": samples, "tau": tau, "cap": cap, "count_error": count_error, "noise": noise, "model": model}
+    if omega is not None:
+        parameters["omega"] = omega if omega == "estimated" else numbers_in(omega, "--omega")[0]
     parameters |= {name: value for name, value in given.items() if value is not None}
     if plot is not None:
         from veritally.plots import require_picture

@@ -215,6 +215,8 @@ def _found_out(outcome: Outcome, belief: Belief) -> list[str]:
         lines.append(f"Estimated: σ/τ = {ratio:.2g} ({low:.2g} to {high:.2g}), one observation's noise to the spread.")
     if not np.isnan(belief.count_error):
         lines.append(f"Allowed for: errors of counts of size {float(belief.count_error):.2g}.")
+    if not np.isnan(belief.omega):
+        lines.append(f"Allowed for: voters who differ by ω = {float(belief.omega):.2g} however much they saw.")
     if "cap" not in outcome.told:
         lines += [f"Mind that {claim}; --cap limits what that does." for claim in claims(outcome.profile)]
     if belief.efficiency < _ROUGH:

@@ -84,7 +84,13 @@ class Told:
 
 
 _KINDS_TOLD = ("values", "rankings", "top")
-_CHANGED = (("sigma", "estimated"), ("counts", "believed"), ("noise", "told"), ("estimate", "mean"))
+_CHANGED = (
+    ("sigma", "estimated"),
+    ("counts", "believed"),
+    ("noise", "told"),
+    ("estimate", "mean"),
+    ("omega", "estimated"),
+)
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,8 @@ class Entry:
 
         ``samples=NUMBER`` is for Monte Carlo, ``model=FILE`` for learned rules; ``votes=rankings`` (or ``values``,
         ``top``) gives a rule that takes any votes only these; ``sigma=estimated`` and ``counts=believed`` keep from it
-        what it would be told, ``noise=told`` tells it that noise is not normal. ``posterior`` goes by the mode, which
+        what it would be told, ``noise=told`` tells it that noise is not normal, ``omega=estimated`` that voters may
+        differ however much they saw. ``posterior`` goes by the mode, which
         is quicker and has the same regret, unless ``estimate=mean``.
 
         >>> Entry.of("case5-monte-carlo:samples=1000").label
@@ -124,8 +131,8 @@ class Entry:
             else:
                 info.require([key] if key not in ("votes", "counts") else [])
                 known = (
-                    "samples=NUMBER, model=FILE, votes=rankings, sigma=estimated, counts=believed, noise=told and "
-                    "estimate=mean"
+                    "samples=NUMBER, model=FILE, votes=rankings, sigma=estimated, counts=believed, noise=told, "
+                    "omega=estimated and estimate=mean"
                 )
                 raise InputError(f"{text!r}: of a rule's parameters only {known} can be given here, where they apply")
         label = ":".join([info.name, *(f"{key}={value}" for key, value in parameters.items())])

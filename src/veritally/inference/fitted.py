@@ -210,6 +210,7 @@ class Fitted:
             number = np.maximum(mask.sum(axis=-1, keepdims=True), 1)
             flat = flat - np.sum(np.where(mask, flat, 0), axis=-1, keepdims=True) / number
         sigma = np.exp(np.sum(weight[..., None] * np.log(np.asarray(fit.sigma)), axis=0))
+        between = np.sqrt(np.asarray(fit.means.between))
         return summarised(
             flat,
             weights.reshape(-1, *weights.shape[2:]),
@@ -218,6 +219,7 @@ class Fitted:
             tau=np.exp(np.sum(weight * np.log(tau), axis=0)),
             scale=_scale(weight, np.log(middle(np.asarray(fit.sigma), mask) / tau)),
             count_error=np.full(batch, np.nan if fit.means.counts is None else fit.means.counts.size),
+            omega=middle(between * sigma, mask) if np.any(between) else np.full(batch, np.nan),
             efficiency=efficiency,
         )
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from veritally.rules.rule import Scores, Sigma
 _MANY = 3000  # votes beyond which a part of the voters tells the scale well enough
 _LEAST = 100  # voters who do so
 _SIZES = (0.1, 0.3, 0.6, 0.95)  # of count errors to choose from
-_APART = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # ω² to choose from, over the variance of a mean of a typical count
+_APART = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)  # ω² to choose from, over the variance of the mean of a typical count
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,9 @@ class Posterior:
         From where to where true counts may lie; None for the range of those reported.
     noise
         The distribution of one observation, if it is not normal: ``laplace`` or ``student:FREEDOM``.
+    omega
+        The standard deviation by which voters differ however much they saw, so that x_ij ~ N(μ_j, σ²/c_ij + ω²): a
+        number beside σ, or ``"estimated"``, one for all decisions; None for not at all.
     votes
         The kind of votes to use; None for the finest given.
     estimate
@@ -71,7 +74,7 @@ class Posterior:
     noise: Any = None
     votes: Kind | None = None
     estimate: Estimate = "mean"
-    omega: Any = None
+    omega: float | Literal["estimated"] | None = None
     between: float = 0.0
 
     normalized = False
@@ -83,7 +86,7 @@ class Posterior:
         if isinstance(self.count_error, type):  # an error of unknown size
             return self._sized(ballots)
         if self.omega == "estimated":
-            return self._apart(ballots)
+            return self._parted(ballots)
         few = _some(ballots)
         known = self._effective(few)
         cardinal = ballots.kind in CARDINAL
@@ -108,7 +111,7 @@ class Posterior:
         counts = self._counts(few)
 
         def at(log: Array, start: Array, tolerance: float) -> Peak:
-            means = Means(spread(log)[..., None, :], self.cap, counts, self.between)
+            means = Means(spread(log)[..., None, :], self.cap, counts, self._between)
             return peak(stacked(few, len(log)), means, Prior(steady(log) ** -2.0, cardinal), start, tolerance)
 
         scales = search(at, centre, xp.zeros(few.mask.shape, dtype=centre.dtype))
@@ -124,17 +127,22 @@ class Posterior:
         return ballots._replace(counts=xp.minimum(ballots.counts, xp.asarray(self.cap, dtype=ballots.counts.dtype)))
 
     def _effective(self, ballots: Ballots) -> Ballots:
-        return ballots._replace(counts=effective(ballots.counts, self.between))
+        """Count observations for what they are worth if voters differ besides."""
+        return ballots._replace(counts=effective(ballots.counts, self._between))
 
-    def _apart(self, ballots: Ballots) -> Fit:
-        """Fit with several ω, the same for all decisions, and keep the one that makes the votes most probable."""
+    @property
+    def _between(self) -> Any:
+        """ω²/σ²."""
+        if self.omega is None or self.sigma is None:
+            return self.between
+        return float(self.omega) ** 2 / np.asarray(self.sigma) ** 2
+
+    def _parted(self, ballots: Ballots) -> Fit:
+        """Fit with several ω/σ, the same for all decisions, and keep the one that makes the votes most probable."""
         xp = namespace(ballots.counts)
         size = float(xp.exp(xp.mean(typical(ballots))))
         fits = [replace(self, omega=None, between=ratio / size).fit(ballots) for ratio in _APART]
-        heights = [float(xp.sum(xp.max(fit.log_evidence, axis=0))) for fit in fits]
-        import os
-        if os.environ.get("SHOW"): print([round(h - heights[0], 1) for h in heights], size)
-        return fits[int(np.argmax(heights))]
+        return fits[int(np.argmax([float(xp.sum(xp.max(fit.log_evidence, axis=0))) for fit in fits]))]
 
     def _sized(self, ballots: Ballots) -> Fit:
         """Fit with each of several sizes of count error, and keep the one that makes the votes most probable."""
@@ -155,7 +163,7 @@ class Posterior:
         start: Array | None = None,
     ) -> Fit:
         """Go on from the peak, where it is found, to the mean."""
-        means = Means(sigma[..., None, :], self.cap, self._counts(ballots), self.between)
+        means = Means(sigma[..., None, :], self.cap, self._counts(ballots), self._between)
         prior = Prior(tau**-2.0, ballots.kind in CARDINAL)
         ballots = stacked(ballots, len(tau))
         if found is None:
@@ -165,6 +173,8 @@ class Posterior:
 
     def _counts(self, ballots: Ballots) -> Any:
         """Return what counts stand for; refuse noise whose density has no sound curvature, or too many components."""
+        if self.count_error is not None and np.any(self._between):
+            raise InputError("either counts can be doubtful or voters can differ by omega; leave one of them out")
         if ballots.kind == "pairs" and not (self.count_error is None and isinstance(self.noise, NormalNoise | None)):
             raise InputError(
                 "comparisons of pairs have no counts that could be wrong, and normal noise; leave these out"
@@ -202,12 +212,13 @@ class Posterior:
 
     def scores(self, ballots: Ballots) -> Array:
         """Return the scores alone; where nothing but the mode is wanted, to a thousandth of a standard deviation."""
-        if self.estimate == "mean" or self.sigma is None or self.tau is None or isinstance(self.count_error, type) or self.omega is not None:
+        unknown = None in (self.sigma, self.tau) or self.omega == "estimated" or isinstance(self.count_error, type)
+        if self.estimate == "mean" or unknown:
             return self.score(ballots).scores
         xp = namespace(ballots.counts)
         ballots = self._capped(ballots)
         sigma, _ = self._sigma(self._effective(ballots))
-        means = Means(sigma[..., None, :], self.cap, self._counts(ballots), self.between)  # type: ignore[index]
+        means = Means(sigma[..., None, :], self.cap, self._counts(ballots), self._between)  # type: ignore[index]
         tau = xp.full(ballots.mask.shape[:-1], float(self.tau), dtype=ballots.counts.dtype)
         return xp.where(ballots.mask, mode(ballots, means, Prior(tau**-2.0, ballots.kind in CARDINAL)), -xp.inf)
 

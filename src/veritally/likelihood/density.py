@@ -140,7 +140,8 @@ class Means:
     counts
         What the counts stand for, where they are doubtful or observations are not normal; else None.
     between
-        ω²/σ², the variance by which voters differ however much they saw, in units of that of one observation.
+        ω²/σ², the variance by which voters differ however much they saw, in units of that of one observation; one for
+        all alternatives, or one for each.
     extra
         Variance that comes to that of the mean, ``(..., voter, alternative)``; None for none.
     """
@@ -148,7 +149,7 @@ class Means:
     sigma: Any = 1.0
     cap: float | None = None
     counts: Counts | None = None
-    between: float = 0.0
+    between: Any = 0.0
     extra: Array | None = None
 
     def spread(self, counts: Array) -> Spread:
@@ -166,6 +167,7 @@ class Means:
         return Spread(xp.where(seen, deviations, xp.inf), weights)
 
 
-def effective(counts: Array, between: float) -> Array:
-    """Return by how many observations a mean would be as sure if voters did not differ: 1/(1/c + ω²/σ²)."""
-    return counts / (1 + between * counts) if between else counts
+def effective(counts: Array, between: Any) -> Array:
+    """Return how many observations a mean is worth if voters differ by ω besides: 1/(1/c + ω²/σ²)."""
+    xp = namespace(counts)
+    return counts / (1 + xp.asarray(between, dtype=counts.dtype) * counts)
