@@ -84,13 +84,7 @@ class Told:
 
 
 _KINDS_TOLD = ("values", "rankings", "top")
-_CHANGED = (
-    ("sigma", "estimated"),
-    ("counts", "believed"),
-    ("noise", "told"),
-    ("estimate", "mean"),
-    ("omega", "estimated"),
-)
+_CHANGED = {"sigma": "estimated", "counts": "believed", "noise": "told", "estimate": "mean", "omega": "estimated"}
 
 
 @dataclass(frozen=True)
@@ -120,7 +114,7 @@ class Entry:
         for item in rest:
             key, _, value = item.partition("=")
             chosen = info.votes is None and key == "votes" and value in _KINDS_TOLD
-            kept = (key == "counts" or key in info.parameters) and "tau" in info.parameters and (key, value) in _CHANGED
+            kept = (key == "counts" or key in info.parameters) and "tau" in info.parameters and _CHANGED.get(key) == value
             if chosen or kept:
                 parameters[key] = value
             elif key == "model" and key in info.parameters and value:

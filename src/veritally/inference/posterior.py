@@ -212,8 +212,8 @@ class Posterior:
 
     def scores(self, ballots: Ballots) -> Array:
         """Return the scores alone; where nothing but the mode is wanted, to a thousandth of a standard deviation."""
-        unknown = None in (self.sigma, self.tau) or self.omega == "estimated" or isinstance(self.count_error, type)
-        if self.estimate == "mean" or unknown:
+        unknown = self.omega == "estimated" or isinstance(self.count_error, type)
+        if self.estimate == "mean" or self.sigma is None or self.tau is None or unknown:
             return self.score(ballots).scores
         xp = namespace(ballots.counts)
         ballots = self._capped(ballots)
