@@ -14,6 +14,7 @@ from veritally.profile import Profile
 from veritally.registry import RuleInfo, rule, rules
 
 if TYPE_CHECKING:
+    from veritally import datasets
     from veritally.experiments.compare import Comparison, compare
     from veritally.experiments.report import reproduce
     from veritally.io.truth import read_truth, write_truth
@@ -33,6 +34,7 @@ __all__ = [
     "Trials",
     "compare",
     "concat",
+    "datasets",
     "decide",
     "evaluate",
     "likelihood",
@@ -55,6 +57,7 @@ _LATER = {
     "Scenario": "noise",
     "Trials": "noise",
     "compare": "experiments.compare",
+    "datasets": "datasets",
     "noise": "noise",
     "read_truth": "io.truth",
     "reproduce": "experiments.report",
@@ -69,7 +72,7 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'veritally' has no attribute {name!r}")
     module = importlib.import_module(f"veritally.{_LATER[name]}")
-    return module if name == "noise" else getattr(module, name)
+    return module if name in ("datasets", "noise") else getattr(module, name)
 
 
 def __dir__() -> list[str]:
