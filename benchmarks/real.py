@@ -58,6 +58,15 @@ LEFT_OUT = {
 }
 
 
+_ABOUT = (
+    "Made by `python benchmarks/real.py`; what it means is in [real data](../real-data.md). Standard errors (±) are by",
+    "clusters. *− borda* is the paired difference of regret to Borda's, negative where the rule is better. *Worth of",
+    "counts* is by how much the regret grows if voters exchange their counts, on average over so many *times*. No rule is",
+    "told σ: `posterior` and `learned-universal` find it out, the others take it for 1. *Equal* is with 1 in place of",
+    "every count.",
+)
+
+
 def plan(name: str) -> Iterator[Row]:
     """Yield what to measure."""
     profile = vt.datasets.load(name).profile
@@ -95,15 +104,7 @@ def measured(name: str, row: Row) -> Row:
 
 def report() -> str:
     """Write all that was measured in Markdown."""
-    parts = [
-        "# Rules on real votes, measured",
-        "",
-        "Made by `python benchmarks/real.py`; what it means is in [real data](../real-data.md). Standard errors (±) are",
-        "cluster-robust. *− borda* is the paired difference of regret to Borda's, negative where the rule is better.",
-        "*Worth of counts* is by how much the regret grows if voters exchange their counts, on average over so many",
-        "*times*. No rule is told σ: `posterior` and `learned-universal` find it out, the others take it for 1. *Equal*",
-        "is with 1 in place of every count.",
-    ]
+    parts = ["# Rules on real votes, measured", "", *_ABOUT]
     for name in vt.datasets.names():
         rows = sorted(read_rows(RESULTS / f"{name}.json"), key=lambda row: row["regret"])
         whole = max(row["instances"] for row in rows)
