@@ -1,11 +1,12 @@
-"""What rules are worth on real votes: python benchmarks/real.py flights13|llmfao|polls538|report.
+"""What rules are worth on real votes: python benchmarks/real.py flights13|llmfao|polls538|polling|weather|report.
 
-Writes docs/real/<name>.json, a row for each rule; ``report`` puts them together in docs/real/README.md.
+Writes docs/real/<name>.json, a row for each rule; for ``polling`` one for each quarter of the polls by size, for
+``weather`` what weeks are off by. ``report`` puts them together in docs/real/README.md.
 """
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ RESULTS = Path(__file__).parents[1] / "docs" / "real"
 BASELINE = "borda"
 KEPT = ("regret", "accuracy", "difference", "worth")
 _TIMES = 20  # that counts are exchanged
+_WEEKS = 5  # the fewest that tell what they share
 
 # Rules from the exact likelihood, which "all" leaves out: how often to exchange counts, and on how many decisions.
 DEAR: dict[str, dict[str, tuple[int, int]]] = {
@@ -53,7 +55,7 @@ DEAR: dict[str, dict[str, tuple[int, int]]] = {
 }
 LEFT_OUT = {
     "llmfao": "`mle:votes=rankings` and `posterior:votes=rankings` were not measured: ballots with many ties in the "
-    "middle take the square of the nodes, and a quarter of an hour did not do for one split.",
+    "middle take the square of the nodes, and ten minutes of a core did not do for one split.",
     "polls538": "With two alternatives a favourite is a ranking, so that rules for both give the same.",
 }
 
@@ -61,9 +63,9 @@ LEFT_OUT = {
 _ABOUT = (
     "Made by `python benchmarks/real.py`; what it means is in [real data](../real-data.md). Standard errors (±) are by",
     "clusters. *− borda* is the paired difference of regret to Borda's, negative where the rule is better. *Worth of",
-    "counts* is by how much the regret grows if voters exchange their counts, on average over so many *times*. No rule is",
-    "told σ: `posterior` and `learned-universal` find it out, the others take it for 1. *Equal* is with 1 in place of",
-    "every count.",
+    "counts* is by how much the regret grows if voters exchange their counts, on average over so many *times*. No rule",
+    "is told σ: `posterior` and `learned-universal` find it out, the others take it for 1. *Equal* is with 1 in place",
+    "of every count.",
 )
 
 
@@ -102,16 +104,71 @@ def measured(name: str, row: Row) -> Row:
     }
 
 
+def polling() -> Iterator[Row]:
+    """Yield the quarters of all polls, from the smallest sample sizes to the largest."""
+    for quarter in range(4):
+        yield {"quarter": quarter + 1}
+
+
+def off(row: Row) -> Row:
+    """Return how far polls are off in the lead of one candidate, in points, beside what sampling alone would give."""
+    dataset = vt.datasets.load("polls538")
+    there = dataset.profile.counts[..., 0] > 0
+    sizes, shares = dataset.profile.counts[there][:, 0], dataset.profile.values[there]
+    truth = np.broadcast_to(dataset.truth[:, None], dataset.profile.shape)[there]
+    order = np.array_split(np.argsort(sizes, kind="stable"), 4)[row["quarter"] - 1]
+    lead, miss = shares[:, 0] - shares[:, 1], np.diff(shares - truth)[:, 0]
+    variance = (100 * shares.sum(axis=1) - lead**2) / sizes  # of the difference of two shares of one sample
+    least, most = sizes[order].min(), sizes[order].max()
+    both = {"error": float(np.sqrt(np.mean(miss[order] ** 2))), "sampling": float(np.sqrt(np.mean(variance[order])))}
+    return {"polls": len(order), "least": int(least), "most": int(most), **both}
+
+
+def weather() -> Iterator[Row]:
+    """Yield the one data set that has weeks."""
+    yield {"dataset": "flights13"}
+
+
+def apart(row: Row) -> Row:
+    """Return standard deviations of shares on time: what carriers of a week share, the rest, and by sampling alone.
+
+    From an analysis of variance by week and carrier in each decision, over the weeks in which all carriers flew.
+    """
+    parts = []
+    for one in vt.datasets.load(row["dataset"]).profile.unstack():
+        whole = np.all(one.counts > 0, axis=1)
+        shares, counts = one.values[whole], one.counts[whole]
+        m, n = shares.shape
+        if m < _WEEKS:
+            continue
+        mean = (shares * counts).sum(axis=0) / counts.sum(axis=0)
+        week = (shares - mean).mean(axis=1)
+        rest = np.sum((shares - mean - week[:, None]) ** 2) / ((m - 1) * (n - 1))
+        parts.append((np.sum(week**2) / (m - 1) - rest / n, rest, np.mean(mean * (1 - mean) / counts)))
+    common, rest, sampling = map(float, np.sqrt(np.mean(parts, axis=0)))
+    return {"decisions": len(parts), "common": common, "rest": rest, "sampling": sampling}
+
+
 def report() -> str:
     """Write all that was measured in Markdown."""
     parts = ["# Rules on real votes, measured", "", *_ABOUT]
     for name in vt.datasets.names():
-        rows = sorted(read_rows(RESULTS / f"{name}.json"), key=lambda row: row["regret"])
+        rows = sorted(read_rows(RESULTS / f"{name}.json"), key=lambda row: (-row["instances"], row["regret"]))
         whole = max(row["instances"] for row in rows)
         clusters = max(row["clusters"] for row in rows)
         parts += ["", f"## {name}", "", f"{whole:,} decisions in {clusters} clusters, unless another number stands in"]
         parts += [f"brackets. {LEFT_OUT.get(name, '')}".rstrip(), "", _line("rule", *_TITLES), "|---" * 6 + "|"]
         parts += [_line(_name(row, whole), *_cells(row)) for row in rows]
+    parts += [
+        "",
+        "## How far polls are off",
+        "",
+        "Root mean square error of the lead, in points, by size of the sample.",
+    ]
+    parts += ["", _line("sample size", "polls", "error", "by sampling alone"), "|---" * 4 + "|"]
+    for row in read_rows(RESULTS / "polling.json"):
+        size = f"{row['least']:,} to {row['most']:,}"
+        parts.append(_line(size, f"{row['polls']:,}", f"{row['error']:.1f}", f"{row['sampling']:.1f}"))
     return "\n".join(parts) + "\n"
 
 
@@ -137,10 +194,19 @@ def _cells(row: Row) -> list[str]:
     return [*cells, *worth]
 
 
+WHY: dict[str, tuple[Callable[[], Iterator[Row]], Callable[[Row], Row]]] = {
+    "polling": (polling, off),
+    "weather": (weather, apart),
+}
+
+
 def main(name: str) -> None:
     """Measure, or report."""
     if name == "report":
         (RESULTS / "README.md").write_text(report())
+    elif name in WHY:
+        planned, measure = WHY[name]
+        measure_rows(RESULTS / f"{name}.json", planned(), measure)
     else:
         measure_rows(RESULTS / f"{name}.json", plan(name), partial(measured, name))
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import veritally as vt
+
 TABLES = ("high-variance", "low-variance", "count-noise", "count-replacement")
 DOCS = Path(__file__).parents[2] / "docs" / "reproduction"
 
@@ -70,3 +72,15 @@ def test_numpy_and_jax_agree(results):
     assert far[0] == far[1]
     assert len(far[0]) == 7
     assert both["instances_numpy"].unique().to_list() == [100_000]
+
+
+def test_figures_on_real_data_were_measured():
+    """Every figure with its error in docs/real-data.md stands in the report, and the report is what was measured."""
+    real = DOCS.parent / "real"
+    report = (real / "README.md").read_text()
+    told = re.findall(r"[+-]?[\d.]+ ± [\d.]+", (real.parent / "real-data.md").read_text())
+    assert len(told) > 80
+    assert not [figure for figure in told if figure not in report]
+    for name in vt.datasets.names():
+        for row in json.loads((real / f"{name}.json").read_text()):
+            assert f"{row['regret']:.4f} ± {row['se']:.4f} | {row['accuracy']:.3f}" in report
