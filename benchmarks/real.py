@@ -54,8 +54,9 @@ DEAR: dict[str, dict[str, tuple[int, int]]] = {
     },
 }
 LEFT_OUT = {
-    "llmfao": "`mle:votes=rankings` and `posterior:votes=rankings` were not measured: ballots with many ties in the "
-    "middle take the square of the nodes, and ten minutes of a core did not do for one split.",
+    "llmfao": "The number of splits stands in brackets where it is another. `mle:votes=rankings` and "
+    "`posterior:votes=rankings` were not measured: ballots with many ties in the middle take the square of the nodes, "
+    "and ten minutes of a core did not do for one split.",
     "polls538": "With two alternatives a favourite is a ranking, so that rules for both give the same.",
 }
 
@@ -156,8 +157,13 @@ def report() -> str:
         rows = sorted(read_rows(RESULTS / f"{name}.json"), key=lambda row: (-row["instances"], row["regret"]))
         whole = max(row["instances"] for row in rows)
         clusters = max(row["clusters"] for row in rows)
-        parts += ["", f"## {name}", "", f"{whole:,} decisions in {clusters} clusters, unless another number stands in"]
-        parts += [f"brackets. {LEFT_OUT.get(name, '')}".rstrip(), "", _line("rule", *_TITLES), "|---" * 6 + "|"]
+        parts += [
+            "",
+            f"## {name}",
+            "",
+            f"{whole:,} decisions in {clusters} clusters. {LEFT_OUT.get(name, '')}".rstrip(),
+        ]
+        parts += ["", _line("rule", *_TITLES), "|---" * 6 + "|"]
         parts += [_line(_name(row, whole), *_cells(row)) for row in rows]
     parts += [
         "",

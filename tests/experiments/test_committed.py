@@ -78,7 +78,7 @@ def test_figures_on_real_data_were_measured():
     """Every figure with its error in docs/real-data.md stands in the report, and the report is what was measured."""
     real = DOCS.parent / "real"
     report = (real / "README.md").read_text()
-    told = re.findall(r"[+-]?[\d.]+ ± [\d.]+", (real.parent / "real-data.md").read_text())
+    told = re.findall(r"[+-]?\d\.\d+ ± \d\.\d+", (real.parent / "real-data.md").read_text())
     assert len(told) > 80
     assert not [figure for figure in told if figure not in report]
     for name in vt.datasets.names():
