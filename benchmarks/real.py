@@ -54,8 +54,8 @@ DEAR: dict[str, dict[str, tuple[int, int]]] = {
 }
 LEFT_OUT = {
     "llmfao": "The number of splits stands in brackets where it is another. Not measured: `posterior:votes=top`, for "
-    "want of time; `mle:votes=rankings` and `posterior:votes=rankings`, since ballots with many ties in the middle take "
-    "the square of the nodes, and ten minutes of a core did not do for one split of the former.",
+    "want of time; `mle:votes=rankings` and `posterior:votes=rankings`, since ballots with many ties in the middle "
+    "take the square of the nodes, and ten minutes of a core did not do for one split of the former.",
     "polls538": "With two alternatives a favourite is a ranking, so that rules for both give the same.",
 }
 
