@@ -22,7 +22,7 @@ STOREYS = (
     {"inference", "learned"},
     {"registry"},
     {"engine"},
-    {"io", "plots", "experiments"},
+    {"io", "plots", "datasets", "experiments"},
     {"cli"},
 )
 

@@ -14,6 +14,7 @@ from veritally.profile import Profile
 from veritally.registry import RuleInfo, rule, rules
 
 if TYPE_CHECKING:
+    from veritally import datasets
     from veritally.experiments.compare import Comparison, compare
     from veritally.experiments.report import reproduce
     from veritally.io.pref_voting import from_pref_voting
@@ -34,6 +35,7 @@ __all__ = [
     "Trials",
     "compare",
     "concat",
+    "datasets",
     "decide",
     "evaluate",
     "from_pref_voting",
@@ -59,6 +61,7 @@ _LATER = {
     "Trials": "noise",
     "compare": "experiments.compare",
     "from_pref_voting": "io.pref_voting",
+    "datasets": "datasets",
     "noise": "noise",
     "read_truth": "io.truth",
     "reproduce": "experiments.report",
@@ -73,7 +76,7 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'veritally' has no attribute {name!r}")
     module = importlib.import_module(f"veritally.{_LATER[name]}")
-    return module if name == "noise" else getattr(module, name)
+    return module if name in ("datasets", "noise") else getattr(module, name)
 
 
 def __dir__() -> list[str]:

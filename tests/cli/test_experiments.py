@@ -45,6 +45,19 @@ def test_sigma_is_told_by_name_or_in_order(tmp_path):
     assert told[0] == told[1]
 
 
+def test_data_sets_are_compared_by_name():
+    options = ["compare", "--dataset", "polls538", "--rules", "borda,mean", "--placebo", 2]
+    lines = run(*options).output.splitlines()
+    assert lines[0].startswith("1,000 decisions in 25 clusters; ± standard errors;")
+    assert lines[1].split() == ["rule", "regret", "accuracy", "correlation", "−", "borda", "worth", "of", "counts"]
+    assert lines[-1].startswith("polls538: who wins an election, by pollsters in its last three weeks. CC BY 4.0, ")
+    rows = list(map(json.loads, run(*options, "--json").output.splitlines()))
+    assert rows == vt.compare(vt.datasets.load("polls538"), rules=["borda", "mean"], placebo=2).rows()
+    assert {row["clusters"] for row in rows} == {25}
+    for name in vt.datasets.names():
+        assert name in run("compare", "--help").output
+
+
 def test_simulate_takes_every_part_of_a_scenario(tmp_path):
     parts = ["--voters", 3, "--alternatives", 4, "--prior", "normal:5:2", "--experience", "specialists:1:9:1"]
     parts += ["--noise", "laplace", "--sigma", "1,2,3,4", "--count-error", "percentage:0.2", "--ballots", "rank"]
@@ -109,6 +122,11 @@ def test_progress_in_a_log(monkeypatch, capsys):
         (["compare", "--votes", "a.csv", "--truth", "b.csv", "--instances", "9"], "--instances is for simulated votes"),
         (["compare", "--votes", "a.csv", "--truth", "b.csv"], "there is no such file"),
         (["compare", "--votes", "rankings"], "what simulated voters report is --ballots"),
+        (["compare", "--dataset", "polls"], "there is no data set 'polls'; there are flights13, llmfao, polls538"),
+        (["compare", "--dataset", "llmfao", "--voters", "3"], "--voters is for simulated votes; with --dataset leave"),
+        (["compare", "--dataset", "llmfao", "--ballots", "rank"], "--ballots is for votes of your own"),
+        (["compare", "--dataset", "llmfao", "--votes", "a", "--truth", "b"], "--votes is for votes of your own"),
+        (["compare", "--placebo", "3"], "placebo and clusters are for votes that are there"),
         (["compare", "--scenario", "low-varience"], "did you mean 'low-variance'"),
         (["compare", "--plot", "no/folder/x.png"], "there is no folder no/folder"),
         (["compare", "--rules", ","], "name at least one rule"),

@@ -7,6 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import veritally as vt
+
 TABLES = ("high-variance", "low-variance", "count-noise", "count-replacement")
 DOCS = Path(__file__).parents[2] / "docs" / "reproduction"
 
@@ -92,3 +94,15 @@ def test_the_universal_network_is_near_the_posterior(results):
     assert ratios.height == 20
     assert ratios["ratio"].max() < 1.01
     assert ratios.group_by("table").agg(pl.col("ratio").mean())["ratio"].max() < 1.005
+
+
+def test_figures_on_real_data_were_measured():
+    """Every figure with its error in docs/real-data.md stands in the report, and the report is what was measured."""
+    real = DOCS.parent / "real"
+    report = (real / "README.md").read_text()
+    told = re.findall(r"[+-]?\d\.\d+ ± \d\.\d+", (real.parent / "real-data.md").read_text())
+    assert len(told) > 80
+    assert not [figure for figure in told if figure not in report]
+    for name in vt.datasets.names():
+        for row in json.loads((real / f"{name}.json").read_text()):
+            assert f"{row['regret']:.4f} ± {row['se']:.4f} | {row['accuracy']:.3f}" in report

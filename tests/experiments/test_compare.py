@@ -157,6 +157,23 @@ def test_votes_may_come_as_frames():
     assert vt.compare(votes, truth=truth, rules="borda,plurality").rules == ("borda", "plurality")
 
 
+def test_clusters_are_what_is_independent():
+    trials = vt.simulate("high-variance", voters=4, instances=30, seed=5)
+    given = {"truth": np.repeat(trials.truth, 3, axis=0), "rules": ["mean", "pairwise"]}
+    threefold = vt.Profile(
+        values=np.repeat(trials.profile.values, 3, axis=0), counts=np.repeat(trials.profile.counts, 3, axis=0)
+    )
+    once = vt.compare(trials.profile, truth=trials.truth, rules=["mean", "pairwise"])
+    known = vt.compare(threefold, clusters=np.repeat(range(30), 3), **given)
+    assert known.about == "90 decisions in 30 clusters, 4 voters each"
+    for one, other in zip(once.rows(), known.rows(), strict=True):
+        assert one["se"] == pytest.approx(other["se"])
+        assert one["difference_se"] == pytest.approx(other["difference_se"])
+        assert other["clusters"] == 30
+    assert known.to_frame().columns[-1] == "clusters"
+    assert vt.compare(threefold, **given).rows()[0]["se"] < once.rows()[0]["se"]
+
+
 def test_pictures(tmp_path):
     vt.compare("low-variance", instances=20, rules="borda,mean").plot(tmp_path / "rules.svg")
     assert "20 decisions, 10 voters each" in (tmp_path / "rules.svg").read_text()
@@ -214,6 +231,21 @@ def test_truths_that_do_not_fit():
         vt.compare(profile, truth=[1, 2, 3])
     with pytest.raises(vt.InputError, match="must be a finite number"):
         vt.compare(profile, truth=[1, np.nan])
+    with pytest.raises(vt.InputError, match="the data set llmfao has its own truth and clusters"):
+        vt.compare(vt.datasets.load("llmfao"), truth=[1, 2])
+
+
+def test_clusters_and_placebos_that_do_not_fit():
+    profile = vt.Profile(ranks=[[[1, 2]], [[2, 1]]])
+    with pytest.raises(vt.InputError, match="there are 3 clusters for 2 decisions"):
+        vt.compare(profile, truth=[[1, 2], [1, 2]], clusters="abc")
+    with pytest.raises(vt.InputError, match="clusters are given by a list"):
+        vt.compare(profile, truth=[[1, 2], [1, 2]], clusters=2)
+    with pytest.raises(vt.InputError, match="placebo must be a whole number"):
+        vt.compare(profile, truth=[[1, 2], [1, 2]], placebo=-1)
+    for options in ({"placebo": 1}, {"clusters": [1, 2]}):
+        with pytest.raises(vt.InputError, match="simulate them first"):
+            vt.compare("high-variance", **options)
 
 
 def test_functions_that_cannot_travel_need_one_worker():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from veritally.experiments.measures import Moments, measure
+from veritally.experiments.measures import Clustered, Moments, measure, summary
 
 
 @st.composite
@@ -82,3 +82,31 @@ def test_moments_survive_json_bit_for_bit():
 
 def test_one_instance_has_no_standard_error():
     assert np.isnan(Moments.of(np.ones((1, 2, 1))).errors).all()
+
+
+def test_clustered_errors_by_hand():
+    """Three clusters of 1, 2 and 3 instances."""
+    regret = np.array([[4.0, 1.0, 3.0, 2.0, 2.0, 0.0], [2.0, 1.0, 1.0, 2.0, 1.0, 2.0]])
+    known = Clustered.of(regret[None], ["1998", "2000", "2000", "2002", "2002", "2002"])
+    assert (known.instances, known.independent) == (6, 3)
+    np.testing.assert_allclose(known.means[0], [2.0, 1.5])
+    # Deviations from 2, by cluster: 2, −1 + 1, 0 + 0 − 2; from 1.5: 0.5, −1, 0.5; squares times 3/2, over 6².
+    np.testing.assert_allclose(known.errors[0] ** 2, [1.5 * (4 + 0 + 4) / 36, 1.5 * (0.25 + 1 + 0.25) / 36])
+    difference, error = known.differences(1)
+    np.testing.assert_allclose(difference, [0.5, 0])
+    # Differences 2; 0, 2; 0, 1, −2: deviations from 0.5 by cluster 1.5, −0.5 + 1.5, −0.5 + 0.5 − 2.5.
+    np.testing.assert_allclose(error**2, [1.5 * (1.5**2 + 1 + 2.5**2) / 36, 0])
+
+
+def test_a_cluster_for_each_instance_is_none_at_all():
+    x = np.random.default_rng(0).normal(size=(2, 3, 9))
+    ours, plain = summary(x, range(9)), summary(x)
+    np.testing.assert_allclose(ours.errors, plain.errors)
+    np.testing.assert_allclose(ours.differences(1), plain.differences(1), atol=1e-12)
+    assert ours.independent == plain.independent == 9
+
+
+def test_copies_of_instances_add_no_certainty():
+    x = np.random.default_rng(1).normal(size=(1, 2, 5))
+    np.testing.assert_allclose(summary(np.repeat(x, 4, axis=-1), np.repeat(range(5), 4)).errors, summary(x).errors)
+    assert np.isnan(summary(x, ["all"] * 5).errors).all()

@@ -1,6 +1,7 @@
 """``veritally compare``: which rule chooses best."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -16,6 +17,7 @@ Examples:
   veritally compare --rules borda,pairwise,mean --experience specialists:2:40:1 --instances 10000
   veritally compare --rules top-zero,top-monte-carlo:samples=1000 --baseline plurality
   veritally compare --votes votes.csv --truth truth.csv --json
+  veritally compare --dataset flights13 --placebo 10
 """
 
 
@@ -24,6 +26,14 @@ Examples:
 @click.option("--votes", "file", metavar="FILE", help="Votes to compare on, instead of simulated ones.")
 @click.option("--truth", metavar="FILE", help="Their truth: (decision,) alternative, truth.")
 @file_options
+@click.option("--dataset", metavar="NAME", help="Real votes that come along: flights13, llmfao or polls538.")
+@click.option(
+    "--placebo",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="For real votes: let voters exchange their counts N times at random, to see what the counts are worth.",
+)
 @scenario_options
 @click.option("--baseline", metavar="NAME", help="What differences are taken to; by default borda, or the first rule.")
 @click.option("--instances", type=click.IntRange(min=2), default=2000, show_default=True, help="Number of decisions.")
@@ -38,6 +48,8 @@ def compare(
     truth: str | None,
     counts: str | None,
     unranked: Any,
+    dataset: str | None,
+    placebo: int,
     baseline: str | None,
     instances: int,
     seed: int,
@@ -50,31 +62,29 @@ def compare(
 ) -> None:
     """Compare rules by regret, accuracy and rank correlation, all on the same votes.
 
-    The votes are simulated by a scenario, or come from a vote file with a truth file. Ties are broken at random.
+    The votes are simulated by a scenario, come from a vote file with a truth file, or are a data set. Ties are broken
+    at random. Standard errors on data sets allow for decisions that err together, such as elections of one year.
     """
+    from veritally.datasets import load
     from veritally.experiments.compare import compare as compare_
+    from veritally.io.votes import read
 
     if plot is not None:
         from veritally.plots import require_picture
 
         require_picture(plot)
-    wanted: dict[str, Any] = {"rules": listed(rules), "baseline": baseline, "seed": seed}
+    wanted: dict[str, Any] = {"rules": listed(rules), "baseline": baseline, "seed": seed, "placebo": placebo}
     if (file is None) != (truth is None):
         hint = "; what simulated voters report is --ballots" if file in ("values", "rankings", "top") else ""
         raise InputError(f"give files of votes and truth as --votes and --truth, or neither and a scenario{hint}")
-    if file is not None:
+    known = None if dataset is None else load(dataset)
+    if known is not None or file is not None:
         sigma = options.pop("sigma")
-        said = click.get_current_context().get_parameter_source
-        unused = [key for key in ("instances", "workers", "backend") if said(key) is ParameterSource.COMMANDLINE]
-        given = next((key for key, value in options.items() if value is not None), unused[0] if unused else None)
-        if given is not None:
-            option = {"name": "scenario"}.get(given, given).replace("_", "-")
-            raise InputError(f"--{option} is for simulated votes; with --votes leave it out")
-        from veritally.io.votes import read
-
+        _refuse_unused(options, "--votes" if known is None else "--dataset")
         if sigma is not None:
             wanted["sigma"] = sigma_in(sigma)
-        comparison = compare_(read(file, ballots=ballots, counts=counts, unranked=unranked), truth=truth, **wanted)
+        votes = read(file, ballots=ballots, counts=counts, unranked=unranked) if known is None else known
+        comparison = compare_(votes, truth=truth, **wanted)
     else:
         if counts is not None or unranked is not None:
             raise InputError("--counts and --unranked are about a file of votes; give it as --votes")
@@ -90,6 +100,25 @@ def compare(
         from veritally.cli.tables import print_comparison
 
         print_comparison(comparison)
+        if known is not None:
+            click.echo(f"{known.name}: {known.summary}. {known.licence}, {known.attribution}.")
     if plot is not None:
         comparison.plot(plot)
         click.echo(f"Saved {plot}", err=True)
+
+
+def _refuse_unused(options: Mapping[str, Any], source: str) -> None:
+    """Refuse what is for simulated votes, where votes come from elsewhere."""
+    said = click.get_current_context().get_parameter_source
+    several = (
+        "instances",
+        "workers",
+        "backend",
+        *(["ballots", "file", "counts", "unranked"] if source == "--dataset" else []),
+    )
+    unused = [key for key in several if said(key) is ParameterSource.COMMANDLINE]
+    given = next((key for key, value in options.items() if value is not None), unused[0] if unused else None)
+    if given is not None:
+        option = {"name": "scenario", "file": "votes"}.get(given, given).replace("_", "-")
+        what = "for votes of your own" if given in ("ballots", "file", "counts", "unranked") else "for simulated votes"
+        raise InputError(f"--{option} is {what}; with {source} leave it out")

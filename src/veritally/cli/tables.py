@@ -55,12 +55,15 @@ def print_comparison(comparison: "Comparison") -> None:
     console.width = max(console.width, _WIDEST)
     table = Table(box=None, header_style="dim", pad_edge=False)
     table.add_column("rule", no_wrap=True)
-    for title in ("regret", "accuracy", "correlation", f"− {comparison.baseline}"):
+    titles = {"accuracy": "accuracy", "correlation": "correlation", "difference": f"− {comparison.baseline}"}
+    if comparison.worth is not None:
+        titles["worth"] = "worth of counts"
+    for title in ("regret", *titles.values()):
         table.add_column(title, justify="right", no_wrap=True)
     for row in comparison.rows():
-        numbers = [_with_error(row[name], row[f"{name}_se"]) for name in ("accuracy", "correlation", "difference")]
+        numbers = [_with_error(row[name], row[f"{name}_se"]) for name in titles]
         if row["rule"] == comparison.baseline:
-            numbers[-1] = ""
+            numbers[2] = ""
         name = Text(f"{row['rule']} *", style="bold green") if row["best"] else Text(row["rule"])
         table.add_row(name, _with_error(row["regret"], row["se"]), *numbers)
     console.print(Text(f"{comparison.about}; ± standard errors; * may have the lowest regret (95%)"))

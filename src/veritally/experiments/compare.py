@@ -1,28 +1,27 @@
 """Comparing rules on the same votes with a known truth."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from veritally.arrays import Array, Random
-from veritally.ballots import Kind, numbers
+from veritally.arrays import Random
+from veritally.ballots import Kind
 from veritally.checks import whole
+from veritally.datasets import Dataset
 from veritally.errors import InputError
 from veritally.experiments.chunks import check_workers, merged, plan
-from veritally.experiments.lineup import Entry, Lineup, Told
-from veritally.experiments.measures import MEASURES, Moments
-from veritally.experiments.run import judge
-from veritally.io.truth import read_truth
-from veritally.io.votes import read
-from veritally.noise.scenario import Scenario, scenario
+from veritally.experiments.given import Given
+from veritally.experiments.lineup import Entry, Lineup
+from veritally.experiments.measures import MEASURES, Clustered, Moments, summary
+from veritally.noise.scenario import scenario
 from veritally.noise.simulation import Backend, Trials, checked_seed
-from veritally.parameters import checked_parameters
 from veritally.profile import Profile
 
 _BASELINES = ("borda", "plurality")
+_EXCHANGES = 1  # the stream of those who exchange counts, beside that of lots
 _CONFIDENCE = 0.975  # of the one-sided bound within which a rule may be the best
 
 
@@ -38,23 +37,32 @@ class Comparison:
         The rule that paired differences are taken to.
     instances
         How many decisions were measured.
+    worth
+        With a placebo, what the counts are worth: by how much each rule's regret grows if voters exchange them.
     """
 
     lineup: Lineup
-    moments: Moments
+    moments: Moments | Clustered
     baseline: str
     voters: int | None
+    worth: Moments | Clustered | None = None
 
     @property
     def about(self) -> str:
         """What was compared on, in a line."""
         decisions = "1 decision" if self.instances == 1 else f"{self.instances:,} decisions"
-        return decisions if self.voters is None else f"{decisions}, {self.voters} voters each"
+        clusters = "" if self.clusters is None else f" in {self.clusters} clusters"
+        return decisions + clusters + ("" if self.voters is None else f", {self.voters} voters each")
 
     @property
     def instances(self) -> int:
         """How many decisions were measured."""
         return self.moments.instances
+
+    @property
+    def clusters(self) -> int | None:
+        """How many clusters the decisions are in; None if each stands for itself."""
+        return self.moments.independent if isinstance(self.moments, Clustered) else None
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -72,7 +80,7 @@ class Comparison:
 
         lowest = int(np.argmin(self.moments.means[0]))
         difference, error = self.moments.differences(lowest)
-        bound = stdtrit(max(self.instances - 1, 1), _CONFIDENCE) * np.where(np.isnan(error), np.inf, error)
+        bound = stdtrit(max(self.moments.independent - 1, 1), _CONFIDENCE) * np.where(np.isnan(error), np.inf, error)
         best = {label for label, within in zip(self.lineup.labels, difference <= bound, strict=True) if within}
         return tuple(label for label in self.rules if label in best)
 
@@ -93,6 +101,10 @@ class Comparison:
             row["difference"] = float(difference[r])
             row["difference_se"] = _or_none(difference_error[r])
             row |= {"best": label in best, "baseline": self.baseline, "instances": self.instances}
+            if self.clusters is not None:
+                row["clusters"] = self.clusters
+            if self.worth is not None:
+                row |= {"worth": float(self.worth.means[0, r]), "worth_se": _or_none(self.worth.errors[0, r])}
             rows.append(row)
         return rows
 
@@ -101,7 +113,8 @@ class Comparison:
 
         Columns: ``rule``, ``votes``, ``regret``, ``se``, ``accuracy``, ``accuracy_se``, ``correlation``,
         ``correlation_se``, ``difference`` (paired, to the baseline), ``difference_se``, ``best`` (whether the rule may
-        be the best), ``baseline``, ``instances``.
+        be the best), ``baseline``, ``instances``; where it applies ``clusters``, and ``worth`` (of the counts) with
+        ``worth_se``.
         """
         import narwhals as nw
 
@@ -130,6 +143,8 @@ def compare(
     truth: Any = None,
     rules: Iterable[str] | None = None,
     baseline: str | None = None,
+    clusters: Sequence[Hashable] | None = None,
+    placebo: int = 0,
     instances: int = 2000,
     seed: int = 0,
     workers: int | None = 1,
@@ -142,8 +157,8 @@ def compare(
     Parameters
     ----------
     votes
-        A scenario or the name of one, trials of :func:`veritally.simulate`, or with ``truth`` a profile, a vote file or
-        a data frame of votes.
+        A scenario or the name of one, trials of :func:`veritally.simulate`, one of :mod:`veritally.datasets`, or with
+        ``truth`` a profile, a vote file or a data frame of votes.
     truth
         For votes that are not simulated: the true quality of each alternative of each decision, as an array
         ``(..., alternative)``, a truth file or a data frame.
@@ -152,6 +167,12 @@ def compare(
         all its variants, ``top-monte-carlo:samples=1000`` tells a rule its parameter.
     baseline
         The rule that paired differences are taken to; by default ``borda``, or the first where that is not compared.
+    clusters
+        For votes with ``truth``: the cluster of each decision, where decisions of a cluster err together. Standard
+        errors then take clusters for independent, not decisions. A data set has its own.
+    placebo
+        How many times the voters of each decision exchange their counts at random, to see what these are worth: by how
+        much the regret of a rule grows, on average over the times. Not for scenarios, whose trials can be compared.
     instances, seed, workers, backend
         For scenarios: how many to draw, from which seed, with how many processes (None: one a core; a script that uses
         several must guard its main part by ``if __name__ == "__main__"``), and in which library. The number of workers
@@ -169,10 +190,19 @@ def compare(
     (('pairwise-normalized', 'borda'), ('pairwise-normalized',))
     """
     seed = checked_seed(seed, backend)
-    if truth is not None or isinstance(votes, Profile | Trials):
-        profile, true, lots, told = _on_hand(votes, truth, changes, seed)
-        lineup, named = _lineup(rules, baseline, profile.kind, profile.shape[-1])
-        return Comparison(lineup, _measured(lineup, profile, true, lots, told, seed), named, _voters(profile))
+    times = whole(placebo, "placebo")
+    if truth is not None or isinstance(votes, Profile | Trials | Dataset):
+        given = Given.of(votes, truth, clusters, changes, seed)
+        lineup, named = _lineup(rules, baseline, given.profile.kind, given.profile.shape[-1])
+        measured = given.measured(lineup, seed)
+        worth = None
+        if times:
+            random = Random.of(given.truth, seed, _EXCHANGES)
+            others = [given.exchanged(random).measured(lineup, seed) for _ in range(times)]
+            worth = summary(sum(others) / times - measured, given.clusters)
+        return Comparison(lineup, summary(measured, given.clusters), named, given.voters, worth)
+    if times or clusters is not None:
+        raise InputError("placebo and clusters are for votes that are there, not for scenarios; simulate them first")
     chosen = scenario(votes, **changes)
     lineup, named = _lineup(rules, baseline, chosen.votes, chosen.alternatives)
     chunks = plan(chosen, lineup, MEASURES, whole(instances, "instances", least=1), seed, backend)
@@ -189,48 +219,3 @@ def _lineup(rules: Iterable[str] | None, baseline: str | None, kind: Kind, n: in
         return lineup, next((name for name in _BASELINES if name in lineup.labels), lineup.labels[0])
     named = Entry.of(baseline).label
     return Lineup.of([*lineup.labels, named], kind, n), named
-
-
-def _on_hand(votes: Any, truth: Any, changes: Mapping[str, Any], seed: int) -> tuple[Profile, Array, Array, Told]:
-    """Return votes that need not be simulated, with their truth, the lots that break ties, and what rules are told."""
-    if isinstance(votes, Scenario):
-        raise InputError("a scenario has its own truth; give truth= with votes")
-    if isinstance(votes, Trials):
-        if truth is not None or changes:
-            raise InputError("trials have their own truth and scenario; give nothing but rules and a baseline")
-        return votes.profile, np.asarray(votes.truth), np.asarray(votes.lots), Told.of(votes.scenario)
-    if truth is None:
-        raise InputError("votes can only be compared with their truth; give truth=")
-    if changes.keys() - {"sigma"}:
-        raise InputError(f"{sorted(changes)[0]} is for simulated votes; of a scenario, votes take only sigma")
-    profile = votes if isinstance(votes, Profile) else read(votes)
-    true = _truth(truth, profile)
-    told = Told(checked_parameters(changes, profile).get("sigma"))
-    return profile, true, Random.of(true, seed, 0).uniform(true.shape), told
-
-
-def _truth(given: Any, profile: Profile) -> Array:
-    """Return the truth of a profile, from an array, a file or a frame."""
-    if isinstance(given, str | PathLike) or hasattr(given, "columns"):
-        return read_truth(given, profile)
-    truth = np.asarray(numbers(given, "the truth"))
-    shape = (*profile.batch, profile.shape[-1])
-    if truth.shape != shape:
-        raise InputError(f"the truth has the shape {truth.shape}; these votes need {shape}")
-    exists = np.broadcast_to(profile._alternatives.existing(), shape)
-    if not np.isfinite(truth[exists]).all():
-        raise InputError("the truth must be a finite number for each alternative")
-    return np.where(exists, truth, np.nan)
-
-
-def _measured(lineup: Lineup, profile: Profile, truth: Array, lots: Array, told: Told, seed: int) -> Moments:
-    """Measure the rules on given votes, with all batch axes folded into one."""
-    depth = len(profile.batch)
-    *arrays, truth, lots = (x.reshape(-1, *x.shape[depth:]) for x in map(np.asarray, (*profile.ballots, truth, lots)))
-    return Moments.of(judge(lineup, MEASURES, told, type(profile.ballots)(*arrays), truth, lots, seed))
-
-
-def _voters(profile: Profile) -> int | None:
-    """Return how many voters each decision has; None where they differ."""
-    sizes = set(map(len, profile.voters)) if profile._voters.each else {len(profile)}
-    return sizes.pop() if len(sizes) == 1 else None

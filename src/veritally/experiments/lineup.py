@@ -114,7 +114,8 @@ class Entry:
         for item in rest:
             key, _, value = item.partition("=")
             chosen = info.votes is None and key == "votes" and value in _KINDS_TOLD
-            kept = (key == "counts" or key in info.parameters) and "tau" in info.parameters and _CHANGED.get(key) == value
+            takes = "tau" in info.parameters and (key == "counts" or key in info.parameters)
+            kept = takes and _CHANGED.get(key) == value
             if chosen or kept:
                 parameters[key] = value
             elif key == "model" and key in info.parameters and value:

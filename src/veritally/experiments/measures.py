@@ -1,6 +1,7 @@
 """How well rules choose: regret, accuracy, rank correlation, and their standard errors."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +93,11 @@ class Moments:
         )
 
     @property
+    def independent(self) -> int:
+        """How many things were drawn independently: the instances."""
+        return self.instances
+
+    @property
     def means(self) -> Array:
         """``(measure, rule)``."""
         return self.totals / self.instances
@@ -125,6 +131,74 @@ class Moments:
         rows, columns = np.triu_indices(len(products))
         products[rows, columns] = products[columns, rows] = upper
         return cls(numbers["instances"], totals, squares, products)
+
+
+@dataclass(frozen=True, eq=False)
+class Clustered:
+    """Measures of instances in clusters; those of one cluster may err together.
+
+    Let there be n instances in G clusters. The variance of a mean x̄ is G/(G − 1) Σ_g (Σ_{i∈g} (x_i − x̄))²/n². With a
+    cluster for each instance it is that of independent ones.
+
+    Attributes
+    ----------
+    measured
+        ``(measure, rule, instance)``.
+    cluster
+        ``(instance,)``: the position of its cluster.
+
+    Examples
+    --------
+    >>> float(Clustered.of([[[1, 2, 3, 6]]], ["a", "a", "b", "c"]).errors[0, 0].round(4))  # √(3/2 (3² + 0² + 3²))/4
+    1.299
+    """
+
+    measured: Array
+    cluster: Array
+
+    @classmethod
+    def of(cls, measured: Array, names: Sequence[Any]) -> "Clustered":
+        """Put instances into clusters, by the name of the cluster of each."""
+        position = {name: g for g, name in enumerate(dict.fromkeys(names))}
+        return cls(np.asarray(measured, dtype=np.float64), np.array([position[name] for name in names]))
+
+    @property
+    def instances(self) -> int:
+        """How many were measured."""
+        return len(self.cluster)
+
+    @property
+    def independent(self) -> int:
+        """How many things were drawn independently: the clusters."""
+        return int(self.cluster.max()) + 1
+
+    @property
+    def means(self) -> Array:
+        """``(measure, rule)``."""
+        return self.measured.mean(axis=-1)
+
+    @property
+    def errors(self) -> Array:
+        """Standard errors of the means; NaN for a single cluster."""
+        return self._errors(self.measured)
+
+    def differences(self, baseline: int) -> tuple[Array, Array]:
+        """Return the mean paired difference of each rule's first measure to one rule's, and its standard error."""
+        x = self.measured[0] - self.measured[0, baseline]
+        return x.mean(axis=-1), self._errors(x)
+
+    def _errors(self, x: Array) -> Array:
+        groups = self.independent
+        if groups < 2:
+            return np.full(x.shape[:-1], np.nan)
+        sums = np.zeros((groups, *x.shape[:-1]))
+        np.add.at(sums, self.cluster, np.moveaxis(x - x.mean(axis=-1, keepdims=True), -1, 0))
+        return np.sqrt(groups / (groups - 1) * np.square(sums).sum(axis=0)) / self.instances
+
+
+def summary(measured: Array, clusters: Sequence[Any] | None = None) -> Moments | Clustered:
+    """Return the means of measures ``(measure, rule, instance)`` and their errors, by clusters where there are such."""
+    return Moments.of(measured) if clusters is None else Clustered.of(measured, clusters)
 
 
 def _error(totals: Array, squares: Array, n: int) -> Array:

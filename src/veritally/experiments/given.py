@@ -1,0 +1,106 @@
+"""Votes that need not be simulated, with their truth."""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from veritally.arrays import Array, Random
+from veritally.ballots import numbers
+from veritally.datasets import Dataset
+from veritally.errors import InputError
+from veritally.experiments.lineup import Lineup, Told
+from veritally.experiments.measures import MEASURES
+from veritally.experiments.placebo import exchanged
+from veritally.experiments.run import judge
+from veritally.io.truth import read_truth
+from veritally.io.votes import read
+from veritally.noise.scenario import Scenario
+from veritally.noise.simulation import Trials
+from veritally.parameters import checked_parameters
+from veritally.profile import Profile
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Votes that need not be simulated: their truth, the lots that break ties, what rules are told, and clusters."""
+
+    profile: Profile
+    truth: Array
+    lots: Array
+    told: Told
+    clusters: Sequence[Hashable] | None = None
+
+    @classmethod
+    def of(
+        cls, votes: Any, truth: Any, clusters: Sequence[Hashable] | None, changes: Mapping[str, Any], seed: int
+    ) -> "Given":
+        """Check what was given."""
+        if isinstance(votes, Scenario):
+            raise InputError("a scenario has its own truth; give truth= with votes")
+        if isinstance(votes, Trials):
+            if truth is not None or clusters is not None or changes:
+                raise InputError("trials have their own truth and scenario; give nothing but rules and a baseline")
+            return cls(votes.profile, np.asarray(votes.truth), np.asarray(votes.lots), Told.of(votes.scenario))
+        if isinstance(votes, Dataset):
+            if truth is not None or clusters is not None:
+                raise InputError(f"the data set {votes.name} has its own truth and clusters; leave them out")
+            votes, truth, clusters = votes.profile, votes.truth, votes.clusters
+        if truth is None:
+            raise InputError("votes can only be compared with their truth; give truth=")
+        if changes.keys() - {"sigma"}:
+            raise InputError(f"{sorted(changes)[0]} is for simulated votes; of a scenario, votes take only sigma")
+        profile = votes if isinstance(votes, Profile) else read(votes)
+        true = _truth(truth, profile)
+        clusters = None if clusters is None else _clusters(clusters, math.prod(profile.batch))
+        told = Told(checked_parameters(changes, profile).get("sigma"))
+        return cls(profile, true, Random.of(true, seed, 0).uniform(true.shape), told, clusters)
+
+    @property
+    def voters(self) -> int | None:
+        """How many voters each decision has; None where they differ."""
+        profile = self.profile
+        sizes = set(map(len, profile.voters)) if profile._voters.each else {len(profile)}
+        return sizes.pop() if len(sizes) == 1 else None
+
+    def exchanged(self, random: Random) -> "Given":
+        """Return the same after the voters of each decision exchanged their counts."""
+        ballots = self.profile.ballots
+        counts = exchanged(np.asarray(ballots.counts), random)
+        return replace(self, profile=self.profile._with(ballots=ballots._replace(counts=counts)))
+
+    def measured(self, lineup: Lineup, seed: int) -> Array:
+        """Measure the rules, with all batch axes folded into one: ``(measure, rule, instance)``."""
+        ballots, depth = self.profile.ballots, len(self.profile.batch)
+        every = map(np.asarray, (*ballots, self.truth, self.lots))
+        *arrays, truth, lots = (x.reshape(-1, *x.shape[depth:]) for x in every)
+        return judge(lineup, MEASURES, self.told, type(ballots)(*arrays), truth, lots, seed)
+
+
+def _truth(given: Any, profile: Profile) -> Array:
+    """Return the truth of a profile, from an array, a file or a frame."""
+    if isinstance(given, str | PathLike) or hasattr(given, "columns"):
+        return read_truth(given, profile)
+    truth = np.asarray(numbers(given, "the truth"))
+    shape = (*profile.batch, profile.shape[-1])
+    if truth.shape != shape:
+        raise InputError(f"the truth has the shape {truth.shape}; these votes need {shape}")
+    exists = np.broadcast_to(profile._alternatives.existing(), shape)
+    if not np.isfinite(truth[exists]).all():
+        raise InputError("the truth must be a finite number for each alternative")
+    return np.where(exists, truth, np.nan)
+
+
+def _clusters(given: Any, decisions: int) -> tuple[Hashable, ...]:
+    """Require the name of a cluster for each decision."""
+    try:
+        names = tuple(given)
+        hash(names)
+    except TypeError:
+        raise InputError(f"clusters are given by a list with a name for each decision, not {given!r}") from None
+    if len(names) != decisions:
+        raise InputError(f"there are {len(names)} clusters for {decisions} decisions; name one for each decision")
+    return names
