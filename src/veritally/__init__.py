@@ -14,6 +14,7 @@ from veritally.profile import Profile
 from veritally.registry import RuleInfo, rule, rules
 
 if TYPE_CHECKING:
+    from veritally.citation import cite
     from veritally.experiments.compare import Comparison, compare
     from veritally.experiments.report import reproduce
     from veritally.io.pref_voting import from_pref_voting
@@ -32,6 +33,7 @@ __all__ = [
     "Scenario",
     "TieError",
     "Trials",
+    "cite",
     "compare",
     "concat",
     "decide",
@@ -57,6 +59,7 @@ _LATER = {
     "Comparison": "experiments.compare",
     "Scenario": "noise",
     "Trials": "noise",
+    "cite": "citation",
     "compare": "experiments.compare",
     "from_pref_voting": "io.pref_voting",
     "noise": "noise",
