@@ -14,6 +14,8 @@ def cite(*rules: str) -> str:
 
     What a rule rests on is what its ``reference`` in :func:`veritally.rules` names.
 
+    Examples
+    --------
     >>> [line for line in cite("borda").splitlines() if line.startswith("@")]
     ['@inproceedings{pitis2020,', '@misc{veritally,', '@article{borda1781,']
     """

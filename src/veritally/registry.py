@@ -94,6 +94,15 @@ class RuleInfo:
                 raise InputError(f"the rule {self.name} has no parameter {name}; {takes}")
 
     @property
+    def taken(self) -> str:
+        """What votes it takes, in words."""
+        if self.votes is None:
+            return "any votes"
+        if self.from_top or self.from_pairs:
+            return f"{self.votes} or {'top' if self.from_top else 'pairs'}"
+        return self.votes if self.alternatives is None else f"{self.votes} of {self.alternatives} alternatives"
+
+    @property
     def iterative(self) -> bool:
         """Whether it goes over the votes until it has arrived, instead of once."""
         return hasattr(self.encoder, "scores")
@@ -347,6 +356,8 @@ _BY_NAME = {name: info for info in _RULES for name in (info.name, *info.aliases)
 def rules() -> tuple[RuleInfo, ...]:
     """Every rule.
 
+    Examples
+    --------
     >>> [info.name for info in rules() if info.votes is None]
     ['posterior', 'mle', 'score']
     """
@@ -371,6 +382,8 @@ def rule_info(name: str) -> RuleInfo:
 def rule(name: str, **parameters: Any) -> Any:
     """Make a rule by name, for use on plain arrays: its methods take the ballots of a profile.
 
+    Examples
+    --------
     >>> rule("pairwise").scores(Profile(ranks=[[1, 2]], counts=[[2, 2]]).ballots)
     array([ 1., -1.])
     """
