@@ -4,7 +4,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test bench format setup clean
+.PHONY: demo test bench pages docs format setup clean
 
 setup: .venv/installed
 
@@ -27,9 +27,18 @@ bench: setup
 	$(PYTHON) -m pip --python $(BIN)/python install --quiet --editable '.[dev,peers]'
 	$(BIN)/python benchmarks/run.py
 
+# What is made of the code and of what was measured: the rules, the command, the figures for choosing a rule.
+pages: setup
+	$(BIN)/python docs/pages.py
+
+docs: pages
+	$(PYTHON) -m pip --python $(BIN)/python install --quiet --editable '.[dev,docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "The site is in site/index.html"
+
 format: setup
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv site .mypy_cache .pytest_cache .ruff_cache .hypothesis

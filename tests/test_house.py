@@ -21,7 +21,7 @@ STOREYS = (
     {"rules"},
     {"inference", "learned"},
     {"registry"},
-    {"engine"},
+    {"citation", "engine"},
     {"io", "plots", "datasets", "experiments"},
     {"cli"},
 )

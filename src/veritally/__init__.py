@@ -15,6 +15,7 @@ from veritally.registry import RuleInfo, rule, rules
 
 if TYPE_CHECKING:
     from veritally import datasets
+    from veritally.citation import cite
     from veritally.experiments.compare import Comparison, compare
     from veritally.experiments.report import reproduce
     from veritally.io.pref_voting import from_pref_voting
@@ -33,6 +34,7 @@ __all__ = [
     "Scenario",
     "TieError",
     "Trials",
+    "cite",
     "compare",
     "concat",
     "datasets",
@@ -59,6 +61,7 @@ _LATER = {
     "Comparison": "experiments.compare",
     "Scenario": "noise",
     "Trials": "noise",
+    "cite": "citation",
     "compare": "experiments.compare",
     "from_pref_voting": "io.pref_voting",
     "datasets": "datasets",

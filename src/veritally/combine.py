@@ -15,6 +15,8 @@ def concat(profiles: Sequence[Profile]) -> Profile:
     Alternatives are matched by name; one that a profile does not have is unseen by its voters. Votes of different kinds
     become mixed ones.
 
+    Examples
+    --------
     >>> both = concat([Profile(top=["A", "B"], voters=["u", "v"]), Profile(top=["C", "A"], voters=["w", "x"])])
     >>> both.voters, both.alternatives
     (('u', 'v', 'w', 'x'), ('A', 'B', 'C'))
@@ -48,6 +50,8 @@ def concat(profiles: Sequence[Profile]) -> Profile:
 def stack(profiles: Sequence[Profile], decisions: Sequence[Hashable] | None = None) -> Profile:
     """Make a batch of single decisions, padding the smaller ones; ``unstack`` takes it apart again.
 
+    Examples
+    --------
     >>> stack([Profile(top=["A", "B"]), Profile(top=["X", "Y", "Z"])], decisions=["first", "second"])
     Profile(2 decisions, 3 voters, 3 alternatives, top)
     """

@@ -21,8 +21,8 @@ from veritally.rules.rule import Experience, Rule
 from veritally.rules.top import TopGradient, TopLowerBound, TopMonteCarlo, TopZero
 
 _PAPER = "Pitis & Zhang (2020)"
-_EXACT = "docs/exact.md"
-_LEARNED = "docs/learned.md"
+_EXACT = "Thurstone (1927); docs/exact.md"
+_NETWORK = "Zaheer et al. (2017)"
 _INTERNAL = {"votes", "count_range", "known", "between"}  # what a rule is told by whoever runs it, not by a user
 
 
@@ -45,7 +45,7 @@ class RuleInfo:
     cost
         Growth with m voters and n alternatives.
     reference
-        Where it comes from.
+        Where it comes from; works that :func:`veritally.cite` knows by author and year.
     parameters
         What :func:`veritally.decide` takes for it.
     alternatives
@@ -94,6 +94,15 @@ class RuleInfo:
                 raise InputError(f"the rule {self.name} has no parameter {name}; {takes}")
 
     @property
+    def taken(self) -> str:
+        """What votes it takes, in words."""
+        if self.votes is None:
+            return "any votes"
+        if self.from_top or self.from_pairs:
+            return f"{self.votes} or {'top' if self.from_top else 'pairs'}"
+        return self.votes if self.alternatives is None else f"{self.votes} of {self.alternatives} alternatives"
+
+    @property
     def iterative(self) -> bool:
         """Whether it goes over the votes until it has arrived, instead of once."""
         return hasattr(self.encoder, "scores")
@@ -140,7 +149,7 @@ def _delta(ballots: Any, sigma: Any = 1.0) -> Mapping[str, Any]:
     return {"delta": maximum_likelihood_difference(ballots, sigma)}
 
 
-def _with_experience(family: str, votes: Kind, encoder: Callable[..., Any]) -> tuple[RuleInfo, ...]:
+def _with_experience(family: str, votes: Kind, encoder: Callable[..., Any], also: str = "") -> tuple[RuleInfo, ...]:
     return tuple(
         RuleInfo(
             name=f"{family}+{name}",
@@ -149,7 +158,7 @@ def _with_experience(family: str, votes: Kind, encoder: Callable[..., Any]) -> t
             summary=f"{family} points times the voter's {name.replace('-', ' ')} mean count",
             encoder=encoder,
             experience=experience,
-            reference=f"{_PAPER}, Experiments",
+            reference=f"{_PAPER}, Experiments{also}",
         )
         for name, experience in EXPERIENCES.items()
     )
@@ -162,7 +171,7 @@ _RULES = (
         summary="the truths given the votes, exact, with how sure they are",
         encoder=Posterior,
         cost="mn²·nodes, a few times",
-        reference=_EXACT,
+        reference=f"Minka (2001); {_EXACT}",
     ),
     RuleInfo(
         name="mle",
@@ -186,7 +195,7 @@ _RULES = (
         summary="normal scores of the places, by the voter's precision",
         encoder=NormalScores,
         normalized=True,
-        reference=_EXACT,
+        reference="docs/exact.md",
     ),
     RuleInfo(
         name="learned-universal",
@@ -194,14 +203,14 @@ _RULES = (
         summary="a network for decisions of every kind, near posterior at a small part of its cost",
         encoder=Universal,
         from_top=True,
-        reference=_LEARNED,
+        reference=f"{_NETWORK}; docs/learned.md",
     ),
     RuleInfo(
         name="learned",
         votes="rankings",
         summary="the paper's network, trained in its high-variance condition, or one of your own",
         encoder=Learned,
-        reference=f"{_PAPER}, Learning an Aggregation Rule",
+        reference=f"{_PAPER}, Learning an Aggregation Rule; {_NETWORK}",
     ),
     RuleInfo(
         name="learned-noisy",
@@ -209,7 +218,7 @@ _RULES = (
         summary="the paper's network, trained on counts that are off by up to ± 50%",
         encoder=Learned,
         preset=(("model", "learned-noisy"),),
-        reference=f"{_PAPER}, Learning an Aggregation Rule",
+        reference=f"{_PAPER}, Learning an Aggregation Rule; {_NETWORK}",
     ),
     RuleInfo(
         name="mean",
@@ -238,7 +247,7 @@ _RULES = (
         encoder=Pairwise,
         alternatives=2,
         details=_delta,
-        reference=f"{_PAPER}, Case 3",
+        reference=f"{_PAPER}, Case 3; Thurstone (1927)",
     ),
     RuleInfo(
         name="pairwise",
@@ -248,7 +257,7 @@ _RULES = (
         encoder=Pairwise,
         cost="mn²",
         from_pairs=True,
-        reference=f"{_PAPER}, Case 4, equation 1",
+        reference=f"{_PAPER}, Case 4, equation 1; Thurstone (1927)",
     ),
     RuleInfo(
         name="pairwise-normalized",
@@ -259,7 +268,7 @@ _RULES = (
         normalized=True,
         cost="mn²",
         from_pairs=True,
-        reference=f"{_PAPER}, Case 4",
+        reference=f"{_PAPER}, Case 4; Thurstone (1927)",
     ),
     RuleInfo(
         name="top-lower-bound",
@@ -303,7 +312,7 @@ _RULES = (
         uses_counts=False,
         reference="Borda (1781)",
     ),
-    *_with_experience("borda", "rankings", Borda),
+    *_with_experience("borda", "rankings", Borda, also="; Borda (1781)"),
     RuleInfo(
         name="borda-sqrt-count",
         votes="rankings",
@@ -347,6 +356,8 @@ _BY_NAME = {name: info for info in _RULES for name in (info.name, *info.aliases)
 def rules() -> tuple[RuleInfo, ...]:
     """Every rule.
 
+    Examples
+    --------
     >>> [info.name for info in rules() if info.votes is None]
     ['posterior', 'mle', 'score']
     """
@@ -371,6 +382,8 @@ def rule_info(name: str) -> RuleInfo:
 def rule(name: str, **parameters: Any) -> Any:
     """Make a rule by name, for use on plain arrays: its methods take the ballots of a profile.
 
+    Examples
+    --------
     >>> rule("pairwise").scores(Profile(ranks=[[1, 2]], counts=[[2, 2]]).ballots)
     array([ 1., -1.])
     """

@@ -291,7 +291,14 @@ def test_rules_lists_every_rule():
     assert {"votes", "uses_counts", "stochastic", "cost", "reference"} <= set(lines[0])
 
 
-@pytest.mark.parametrize("command", [[], ["decide"], ["check"], ["rules"]])
+def test_cite_prints_what_the_library_says():
+    assert run("cite", "case4").output == vt.cite("pairwise") + "\n"
+    result = run("cite", "brda")
+    assert result.exit_code == 2
+    assert "did you mean borda" in result.stderr
+
+
+@pytest.mark.parametrize("command", [[], ["decide"], ["check"], ["rules"], ["cite"]])
 def test_help_with_examples(command):
     result = run(*command, "--help")
     assert result.exit_code == 0

@@ -108,7 +108,7 @@ def print_rules(rules: Iterable[RuleInfo]) -> None:
     for info in rules:
         aliases = f" ({', '.join(info.aliases)})" if info.aliases else ""
         facts = [
-            _kinds(info),
+            info.taken,
             "uses counts" if info.uses_counts else "ignores counts",
             "random" if info.stochastic else "deterministic",
             f"cost {info.cost}",
@@ -116,15 +116,6 @@ def print_rules(rules: Iterable[RuleInfo]) -> None:
         ]
         console.print(Text.assemble((info.name, "bold"), f"{aliases}: {info.summary}"), soft_wrap=True)
         console.print(Text(f"    {'; '.join(facts)}", style="dim"), soft_wrap=True)
-
-
-def _kinds(info: RuleInfo) -> str:
-    """Say what votes a rule takes."""
-    if info.votes is None:
-        return "any votes"
-    if info.from_top or info.from_pairs:
-        return f"{info.votes} or {'top' if info.from_top else 'pairs'}"
-    return info.votes if info.alternatives is None else f"{info.votes} of {info.alternatives} alternatives"
 
 
 def _summary(outcome: Outcome) -> tuple[str, ...]:

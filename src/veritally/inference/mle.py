@@ -24,7 +24,9 @@ class MaximumLikelihood:
     is a way on which each is ranked above the next by some voter. Where there is none, the outcome says so, names
     those that run off, and its scores are those with a very wide prior instead.
 
-    At the maximum, μ̂_j = Σ_i E[x_ij | vote_i]/s_ij² / Σ_i 1/s_ij²: what voter i adds to the score is its summand.
+    At the maximum what voter i adds to the score is its summand in
+
+        μ̂_j = Σ_i E[x_ij | vote_i]/s_ij² / Σ_i 1/s_ij²
 
     Examples
     --------

@@ -31,9 +31,12 @@ class Posterior:
     From the mode of the exact log-posterior, and its curvature there, to its mean. With rankings or top choices only
     σ/τ matters; what is not given of σ and τ is found from the votes and integrated over.
 
-    The mean is μ̂_j = τ² Σ_i g_ij (from the common mean), where g_ij is the gradient of the log-probability of voter i's
-    vote, given what all others say: so τ² g_ij is what voter i adds to the score. At the mode the same holds for the
-    gradient there.
+    The mean, from the common mean of the truths, is
+
+        μ̂_j = τ² Σ_i g_ij
+
+    where g_ij is the gradient of the log-probability of voter i's vote, given what all others say: so τ² g_ij is what
+    voter i adds to the score. At the mode the same holds for the gradient there.
 
     Parameters
     ----------

@@ -125,6 +125,8 @@ def to_frame(profile: Profile, backend: str = "polars", form: Form = "tidy") -> 
 
     ``backend`` is ``"polars"``, ``"pandas"`` or ``"pyarrow"``.
 
+    Examples
+    --------
     >>> to_frame(Profile(top=["A", "B"], counts=[[5, 1], [2, 2]]), form="wide").rows()
     [('0', 1.0, None, 5, 1), ('1', None, 1.0, 2, 2)]
     """

@@ -17,6 +17,11 @@ from veritally.rules.rule import Encoding, Rule, Scores
 class Learned:
     """The paper's network, trained on its high-variance condition or by a user.
 
+        p_best = softmax(σ(Σ_i h(z_i)))
+
+    where z_i are the counts and places of voter i, and the networks h and σ treat all alternatives alike. Good where it
+    was trained; elsewhere the outcome says that it was not.
+
     Parameters
     ----------
     model
@@ -25,6 +30,13 @@ class Learned:
     References
     ----------
     Pitis & Zhang (2020), Learning an Aggregation Rule; ``docs/learned.md``.
+
+    Examples
+    --------
+    >>> import veritally as vt
+    >>> profile = vt.Profile(ranks=[[1, 2, 3, 4, 5]] * 5, counts=[[9, 9, 9, 9, 9]] * 5)
+    >>> vt.decide(profile, rule="learned").winner
+    0
     """
 
     model: str = "learned"

@@ -26,6 +26,8 @@ _UNIT = float(np.finfo(np.float32).eps)
 class Universal:
     """One network for decisions of every kind: two rounds of encode, sum, decode.
 
+        μ̂ = decode(Σ_i encode(ballot_i));    μ̂ moves by decode'(Σ_i encode'(ballot_i, μ̂))
+
     It was trained on 2 to 50 alternatives, 1 to 1,000 voters, counts from 1 to 10,000, σ/τ from 0.1 to 100, rankings
     full, partial and tied, favourites, and counts with errors. Scores are logits of being the best, measured from their
     mean; its estimates of the truths are in :meth:`answer`. It computes in single precision.

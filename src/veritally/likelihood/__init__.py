@@ -75,6 +75,8 @@ def log_likelihood(
 ) -> Array:
     """Return the log-probability of all votes, ``(...)``: those of the voters, by their multiplicity, added up.
 
+    Examples
+    --------
     >>> float(log_likelihood(Profile(top=["A", "B"]), truth={"A": 0, "B": 0}).round(4))
     -1.3863
     """

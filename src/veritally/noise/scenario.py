@@ -247,6 +247,8 @@ SCENARIOS: Mapping[str, Scenario] = {
 def scenario(name: str | Scenario, **changes: Any) -> Scenario:
     """Return a scenario of the paper by name, with changes.
 
+    Examples
+    --------
     >>> scenario("count-noise", voters=30).count_error
     Percentage(size=0.5)
     """

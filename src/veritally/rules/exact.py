@@ -15,9 +15,10 @@ from veritally.rules.rule import Encoding, Sigma
 class ExactScore:
     """The gradient at V = 0 of the exact log-probability of each voter's vote.
 
-    For rankings, w_ij = E[x_ij | ballot_i]/s_ij² where all truths are equal: what Case 4 approximates by taking all
-    pairs for independent. The first step towards the maximum likelihood, and near it where noise dominates. Ties stand
-    for all their orders; what was seen and not ranked lies below.
+        w_ij = ∂ log P(vote_i)/∂μ_j at equal truths;    for rankings E[x_ij | ballot_i]/s_ij²
+
+    What Case 4 approximates by taking all pairs for independent. The first step towards the maximum likelihood, and
+    near it where noise dominates. Ties stand for all their orders; what was seen and not ranked lies below.
 
     References
     ----------
@@ -25,7 +26,7 @@ class ExactScore:
 
     Examples
     --------
-    With two alternatives it is Case 3, up to the factor √(2/π):
+    With equal counts a place is worth what is expected of the largest, second, … of as many standard normal numbers:
 
     >>> import veritally as vt
     >>> vt.decide(vt.Profile(ranks=[[1, 2, 3]]), rule="score").scores.round(4)

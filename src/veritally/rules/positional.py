@@ -53,9 +53,10 @@ EXPERIENCES = {
 class Plurality:
     """One point for the favourite, shared where several tie.
 
-    Anonymous: counts only say what was seen. ``plurality+…`` multiplies the point by one of the :data:`EXPERIENCES`,
-    a mean of the voter's counts or its square root or logarithm: an unjustified but plausible use of them (the paper's
-    "Plurality+").
+        score_j = Σ_i 1/(number of favourites of voter i), over the voters with j among them
+
+    Anonymous: counts only say what was seen. ``plurality+…`` multiplies the point by the voter's experience, a mean of
+    the counts or its square root or logarithm: an unjustified but plausible use of them (the paper's "Plurality+").
 
     References
     ----------
@@ -78,7 +79,9 @@ class Plurality:
 class Borda:
     """As many points as alternatives beaten, half a point for each one tied with.
 
-    Anonymous; ``borda+…`` is weighed by the voter's experience as in :class:`Plurality` (the paper's "Borda+"). On a
+        score_j = Σ_i (n − rank_ij)
+
+    Anonymous; ``borda+…`` is weighed by the voter's experience as ``plurality+…`` is (the paper's "Borda+"). On a
     ballot whose voter has not seen all alternatives, points are centred, (beaten − beaten by) / 2, so that the unseen,
     who get 0, stand neither above nor below.
 
@@ -130,9 +133,11 @@ class BordaSqrtCount:
 class Positional:
     """Points by position, from any scoring vector; tied alternatives share the points of the positions they cover.
 
+        score_j = Σ_i points[rank_ij]
+
     Anonymous. ``points`` has one number for each alternative, the best position first. On a ballot whose voter has not
     seen all alternatives the vector is stretched over those seen, its ends kept (linear interpolation), and centred as
-    in :class:`Borda`.
+    for ``borda``.
 
     Examples
     --------
@@ -174,7 +179,9 @@ class Positional:
 class Veto:
     """Minus a point for the last position, shared where several tie for it.
 
-    Anonymous. On a ballot whose voter has not seen all alternatives the points are centred as in :class:`Borda`.
+        score_j = −Σ_i 1/(number of last ones of voter i), over the voters with j among them
+
+    Anonymous. On a ballot whose voter has not seen all alternatives the points are centred as for ``borda``.
 
     Examples
     --------

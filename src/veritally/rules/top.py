@@ -16,7 +16,9 @@ _NEGLIGIBLE = 24.0  # minus the logarithm of what may lie beyond the ends of the
 
 @dataclass(frozen=True)
 class TopZero:
-    """The favourite's own precision: √c_ij/σ_j for the favourite, 0 for the others.
+    """The favourite's own precision.
+
+        w_ij = √c_ij/σ_j for the favourite j, 0 for the others
 
     A heuristic: the gradient at V = 0 of the probability that the favourite's mean is above 0, instead of above all
     others (the "zero approximation").

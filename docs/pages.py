@@ -1,0 +1,130 @@
+"""Write the pages that are made of the code and of what was measured: ``python docs/pages.py``."""
+
+import csv
+import inspect
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+
+import click
+
+import veritally as vt
+from veritally.cli import cli
+
+DOCS = Path(__file__).parent
+
+_SYMBOLS = """\
+# Every rule
+
+Made by `python docs/pages.py` from the list of rules and their docstrings; `veritally rules` prints the list, and
+[which rule should I use](which-rule.md) helps to choose.
+
+Voter i, of m, has seen alternative j, of n, c_ij times. μ_j is the truth, σ_j the standard deviation of one observation
+and τ that of the truths; x_ij is the mean of what the voter saw, normal around μ_j with variance s_ij² = σ_j²/c_ij.
+φ_ij and Φ_ij are its density and distribution function. w_ij is what voter i adds to the score of j, so that
+score_j = Σ_i w_ij unless the formula says otherwise; at V = 0 means: where all truths are equal. Costs are growth with
+m and n."""
+
+_COMMANDS = """\
+# The command
+
+What `--help` says of each command, put together by `python docs/pages.py`. Bad input is one sentence on standard error
+and exit code 2."""
+
+_CONDITIONS = ("high-variance", "low-variance", "count-noise", "count-replacement")
+_VOTERS = 10
+_MEASURED = {
+    "mean": "values",
+    "posterior:votes=rankings": "rankings",
+    "learned-universal": "rankings",
+    "score:votes=rankings": "rankings",
+    "borda-sqrt-count": "rankings",
+    "normal-scores": "rankings",
+    "pairwise": "rankings",
+    "pairwise-normalized": "rankings",
+    "borda": "rankings",
+    "posterior:votes=top": "favourites",
+    "top-gradient": "favourites",
+    "top-zero": "favourites",
+    "plurality": "favourites",
+}
+
+
+def rules() -> str:
+    """Return the page of all rules; those that share an encoder share a section."""
+    families: dict[type, list[vt.RuleInfo]] = {}
+    for info in vt.rules():
+        families.setdefault(info.encoder, []).append(info)
+    return "\n\n".join([_SYMBOLS, *(_family(encoder, infos) for encoder, infos in families.items())]) + "\n"
+
+
+def _family(encoder: type, infos: list[vt.RuleInfo]) -> str:
+    title = ", ".join(info.name for info in infos if "+" not in info.name)
+    head = ["| rule | also called | votes | told | cost | from |", "|---|---|---|---|---|---|"]
+    rows = [_row(info) for info in infos]
+    told = set(chain.from_iterable(info.parameters for info in infos))
+    sections = filter(None, _sections(inspect.getdoc(encoder) or "", told))
+    return "\n\n".join([f"## {title}", "\n".join(head + rows), *sections])
+
+
+def _row(info: vt.RuleInfo) -> str:
+    names, told = (" ".join(f"`{name}`" for name in some) for some in (info.aliases, info.parameters))
+    return f"| `{info.name}` | {names} | {info.taken} | {told} | {info.cost} | {_linked(info.reference)} |"
+
+
+def _sections(docstring: str, told: set[str]) -> Iterator[str]:
+    """Turn a docstring into Markdown, with those of its parameters that a user can tell."""
+    body, *rest = re.split(r"^(\w+)\n-+\n", _linked(docstring), flags=re.MULTILINE)
+    sections = {name: text.strip() for name, text in zip(rest[::2], rest[1::2], strict=True)}
+    yield body.strip()
+    described = re.findall(r"^(\w.*)\n((?:    .*\n?)+)", sections.get("Parameters", ""), flags=re.MULTILINE)
+    yield "\n".join(f"- `{name}`: {' '.join(text.split())}" for name, text in described if name in told)
+    for part in sections.get("Examples", "").split("\n\n"):
+        yield f"```python\n{part}\n\n```" if part.startswith(">>>") else part
+
+
+def _linked(text: str) -> str:
+    """Write roles and code as Markdown does, and pages as links."""
+    text = re.sub(r":\w+:(?=`)", "", text).replace("``", "`")
+    return re.sub(r"`?docs/(\w+\.md)`?", r"[\1](\1)", text)
+
+
+def commands() -> str:
+    """Return the page of all commands."""
+    top = click.Context(cli, info_name="veritally", terminal_width=100, **cli.context_settings)
+    helps = {"veritally": cli.get_help(top)}
+    for name in cli.list_commands(top):
+        command = cli.get_command(top, name)
+        helps[f"veritally {name}"] = command.get_help(click.Context(command, parent=top, info_name=name))
+    return "\n\n".join([_COMMANDS, *(f"## {name}\n\n```text\n{text}\n```" for name, text in helps.items())]) + "\n"
+
+
+def which_rule() -> str:
+    """Return the page on choosing a rule, its table of figures filled in anew."""
+    start, end = "<!-- measured -->\n", "<!-- end -->"
+    before, _, rest = (DOCS / "which-rule.md").read_text(encoding="utf-8").partition(start)
+    return before + start + "\n".join(_measured()) + "\n" + end + rest.partition(end)[2]
+
+
+def _measured() -> Iterable[str]:
+    """Regret in the paper's conditions, and growth of the cost."""
+    regret = {}
+    for folder in ("exact", "reproduction"):
+        with (DOCS / folder / "results.csv").open(encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                regret[row["rule"], row["table"], int(row["voters"])] = float(row["regret"])
+    cost = {info.name: info.cost for info in vt.rules()}
+    yield f"| votes | rule | {' | '.join(_CONDITIONS)} | cost |"
+    yield f"|---|---|{'---:|' * len(_CONDITIONS)}---|"
+    for rule, votes in _MEASURED.items():
+        name = rule.split(":")[0]
+        cells = [f"{regret[rule, condition, _VOTERS]:.4f}" for condition in _CONDITIONS]
+        yield f"| {votes} | `{name}` | {' | '.join(cells)} | {cost[name]} |"
+
+
+PAGES = {"rules.md": rules, "commands.md": commands, "which-rule.md": which_rule}
+
+if __name__ == "__main__":
+    for page, text in PAGES.items():
+        (DOCS / page).write_text(text(), encoding="utf-8")

@@ -1,0 +1,68 @@
+"""The documentation: nothing is out of reach, stale, or shown otherwise than it is."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import veritally as vt
+from veritally.cli import cli
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+GENERATED = runpy.run_path(str(DOCS / "pages.py"))["PAGES"]
+
+
+def page(name):
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def test_the_navigation_has_every_page_and_no_other():
+    named = re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), flags=re.MULTILINE)
+    assert sorted(named) == sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))], ids=lambda path: path.name)
+def test_links_lead_to_files(path):
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8")):
+        assert (path.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_generated_pages_are_fresh(name):
+    assert page(name) == GENERATED[name](), "make pages writes them anew"
+
+
+def test_every_rule_has_a_formula_and_an_example():
+    for section in page("rules.md").split("\n## ")[1:]:
+        assert re.search(r"^    .* = ", section, flags=re.MULTILINE), section
+        assert "\n>>> " in section
+
+
+def test_the_choice_of_a_rule_quotes_no_figure_but_those_that_are_filled_in():
+    text = page("which-rule.md")
+    assert not re.search(r"\d\.\d", re.sub("<!-- measured -->.*<!-- end -->", "", text, flags=re.DOTALL))
+    for name in re.findall(r"^\|[^|]*\| `([\w-]+)`", text, flags=re.MULTILINE):
+        assert vt.rule(name) is not None
+    mean, highest = map(float, re.findall(r"\b1\.\d+", page("learned/README.md"))[:2])
+    assert "on average within one per cent" in text.replace("\n", " ")
+    assert mean < 1.01
+    assert "six per cent above" in re.sub(r"\s+", " ", text)
+    assert highest < 1.06
+
+
+def test_the_reference_has_every_public_name():
+    assert sorted(re.findall(r"^::: veritally\.(?:\w+\.)*(\w+)$", page("api.md"), flags=re.MULTILINE)) == vt.__all__
+
+
+def test_the_first_page_shows_what_is_printed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = page("index.md")
+    Path("votes.csv").write_text(text.split("```text\n")[1].split("```")[0])
+    shown = re.findall(r"```console\n\$ veritally (.*)\n([^`]*)```", text)
+    assert len(shown) == 2
+    for command, expected in shown:
+        printed = CliRunner().invoke(cli, command.split()).output
+        assert [line.rstrip() for line in printed.splitlines()] == expected.splitlines()
