@@ -1,4 +1,4 @@
-"""What the learned rules are worth: python benchmarks/learned.py grid|estimated|calibration|uniform|report.
+"""What the learned rules are worth: python benchmarks/learned.py grid|calibration|uniform|report.
 
 Writes docs/learned/<name>.json; ``report`` puts it together with the learned rows of the reproduced tables, in
 docs/learned/README.md.
@@ -57,29 +57,17 @@ def _scenario(name: str) -> vt.Scenario:
     return vt.scenario(name) if name in TABLES else vt.Scenario(**GRID[name])
 
 
-def _rule(name: str, rule: str) -> str:
-    """Give a rule that takes any votes those that the network sees."""
-    return rule if _scenario(name).votes == "top" else rule.replace("posterior", "posterior:votes=rankings", 1)
-
-
-def _compared(row: Row, rules: tuple[str, str]) -> Row:
+def _compared(row: Row) -> Row:
     """Return both regrets, their ratio, and the paired difference."""
     given = _scenario(row["scenario"])
-    base, other = (_rule(row["scenario"], rule) for rule in rules)
-    options = {key: row[key] for key in ("voters", "instances", "backend") if key in row}
+    base, other = "posterior" if given.votes == "top" else "posterior:votes=rankings", "learned-universal"
     rules = [base, other, "borda"][: 2 if given.votes == "top" else 3]
-    found = vt.compare(given, rules=rules, baseline=base, workers=None if "backend" not in row else 1, **options)
+    found = vt.compare(given, rules=rules, baseline=base, workers=None, instances=row["instances"])
     rows = {entry["rule"]: entry for entry in found.rows()}
     result = {"posterior": rows[base]["regret"], "learned": rows[other]["regret"]}
     result |= {"ratio": rows[other]["regret"] / rows[base]["regret"], "difference": rows[other]["difference"]}
     result |= {"se": rows[other]["difference_se"], "ratio_se": rows[other]["difference_se"] / rows[base]["regret"]}
     return result | ({"borda": rows["borda"]["regret"]} if "borda" in rows else {})
-
-
-def estimated() -> Iterator[Row]:
-    """Yield where to compare the network that is not told σ and τ with the posterior that is."""
-    for name in GRID:
-        yield {"scenario": name, "instances": 2000}
 
 
 def calibration() -> Iterator[Row]:
@@ -117,8 +105,7 @@ def _on_uniform(row: Row) -> Row:
 
 
 WHAT: dict[str, tuple[Callable[[], Iterator[Row]], Callable[[Row], Row]]] = {
-    "grid": (grid, partial(_compared, rules=("posterior", "learned-universal"))),
-    "estimated": (estimated, partial(_compared, rules=("posterior", "learned-universal:sigma=estimated"))),
+    "grid": (grid, _compared),
     "calibration": (calibration, _calibrated),
     "uniform": (uniform, _on_uniform),
 }
@@ -143,8 +130,6 @@ def report() -> str:
         parts += ["", "## Conditions that nobody trained on", ""]
         parts += [_mean("the ratios of regret", [x["ratio"] for x in rows]), *_table(rows, _GRID | {"borda": "borda"})]
         parts += ["", *(f"- {name}: {', '.join(f'{k} {v}' for k, v in GRID[name].items())}" for name in GRID)]
-    if rows := _found("estimated"):
-        parts += ["", "## Not told σ and τ", "", "Beside `posterior`, which is told.", *_table(rows, _GRID)]
     if rows := _found("calibration"):
         parts += [
             "",
