@@ -16,7 +16,7 @@ def summary(draws, weights, mask=None):
     mask = np.ones(draws.shape[1:], dtype=bool) if mask is None else np.asarray(mask)
     batch = mask.shape[:-1]
     besides = {"sigma": np.ones(mask.shape), "scale": np.ones((*batch, 3))}
-    besides |= {name: np.ones(batch) for name in ("tau", "count_error", "efficiency")}
+    besides |= {name: np.ones(batch) for name in ("tau", "count_error", "omega", "efficiency")}
     return summarised(draws, weights, mask, **besides)
 
 
@@ -25,6 +25,8 @@ def test_three_draws_by_hand():
     np.testing.assert_allclose(belief.mean, [2.5, 1.9, 2.1])
     np.testing.assert_allclose(belief.p_best, [0.5, 0.3, 0.2])
     np.testing.assert_allclose(belief.p_rank, [[0.5, 0.2, 0.3], [0.3, 0.5, 0.2], [0.2, 0.3, 0.5]])
+    np.testing.assert_allclose(belief.p_among(1), belief.p_best)
+    np.testing.assert_allclose(belief.p_among(2), [0.7, 0.8, 0.5])
     np.testing.assert_allclose(
         belief.p_above, [[0, 0.7, 0.5], [0.3, 0, 0.8], [0.5, 0.2, 0]] + np.eye(3) * belief.p_above
     )

@@ -14,7 +14,7 @@ from veritally.profile import Profile
 from veritally.registry import RuleInfo, rule, rules
 
 if TYPE_CHECKING:
-    from veritally import datasets
+    from veritally import datasets, plots
     from veritally.citation import cite
     from veritally.experiments.compare import Comparison, compare
     from veritally.experiments.report import reproduce
@@ -42,6 +42,7 @@ __all__ = [
     "evaluate",
     "from_pref_voting",
     "likelihood",
+    "plots",
     "read",
     "read_truth",
     "reproduce",
@@ -66,6 +67,7 @@ _LATER = {
     "from_pref_voting": "io.pref_voting",
     "datasets": "datasets",
     "noise": "noise",
+    "plots": "plots",
     "read_truth": "io.truth",
     "reproduce": "experiments.report",
     "scenario": "noise",
@@ -79,7 +81,7 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'veritally' has no attribute {name!r}")
     module = importlib.import_module(f"veritally.{_LATER[name]}")
-    return module if name in ("datasets", "noise") else getattr(module, name)
+    return module if name in ("datasets", "noise", "plots") else getattr(module, name)
 
 
 def __dir__() -> list[str]:

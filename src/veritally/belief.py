@@ -58,6 +58,10 @@ class Belief:
     omega: Array
     efficiency: Array
 
+    def p_among(self, k: int) -> Array:
+        """Return the probability that each alternative is among the k best, ``(..., alternative)``."""
+        return np.sum(np.asarray(self.p_rank)[..., :k], axis=-1)
+
     def decision(self, d: int, n: int) -> "Belief":
         """Return the belief of one decision, of n alternatives, along the first batch axis."""
         changes: dict[str, Any] = {}
@@ -91,6 +95,17 @@ _AXES = {
     "regret": 1,
     "sigma": 1,
 }
+
+
+def percent(share: float) -> str:
+    """Write a probability as a person would: never a certainty that it is not.
+
+    >>> percent(0.283), percent(0.999), percent(0.001)
+    ('28%', '> 99%', '< 1%')
+    """
+    if share > 0.995:
+        return "> 99%"
+    return "< 1%" if share < 0.005 else f"{share:.0%}"
 
 
 def smallest_set(p_best: Array, level: float = LEVEL) -> list[int]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veritally.belief import percent
 from veritally.errors import InputError
 from veritally.files import write_whole
 from veritally.outcome import Outcome
@@ -23,18 +24,30 @@ _OTHERS = "#BBBBBB"
 _MOST_PANELS = 24
 
 
-def save(outcome: Outcome, path: str | PathLike[str]) -> None:
+def save(outcome: Outcome, path: str | PathLike[str], *, title: str | None = None, top: int | None = None) -> None:
     """Save a picture of an outcome, a panel for each decision.
 
-    Intervals and P(best) where the rule knows them, else scores with each voter's contribution stacked.
+    Intervals and P(best), or P(among the best k) where k are chosen, if the rule knows them; else scores with each
+    voter's contribution stacked.
+
+    Parameters
+    ----------
+    outcome
+        What to draw.
+    path
+        Where to; the suffix says the format, such as ``.png`` or ``.svg``.
+    title
+        What to write above.
+    top
+        How many alternatives to show, the best first; None for all.
     """
     panels = outcome.singles()
     if len(panels) > _MOST_PANELS:
         raise InputError(f"{len(panels)} decisions are too many for one picture; plot at most {_MOST_PANELS} at a time")
-    heights = [1.3 + 0.38 * len(one.alternatives) for _, one in panels]
-    with _picture(path, heights) as axes:
+    heights = [1.3 + 0.38 * len(one.ordered[:top]) for _, one in panels]
+    with _picture(path, heights, title) as axes:
         for (name, one), ax in zip(panels, axes, strict=True):
-            (draw if one.belief is None else draw_belief)(one, ax)
+            (draw if one.belief is None else draw_belief)(one, ax, top)
             if name is not None:
                 ax.set_title(_short(name, 60), loc="left")
 
@@ -81,48 +94,57 @@ def require_picture(path: str | PathLike[str]) -> None:
 
 
 @contextmanager
-def _picture(path: str | PathLike[str], heights: list[float]) -> Iterator[Any]:
+def _picture(path: str | PathLike[str], heights: list[float], title: str | None = None) -> Iterator[Any]:
     """Yield axes, one below the other, and save them once they are drawn on."""
     require_picture(path)
     import matplotlib
     from matplotlib.figure import Figure
 
     with matplotlib.rc_context({"axes.spines.top": False, "axes.spines.right": False, "axes.spines.left": False}):
-        figure = Figure(figsize=(8, sum(heights)), layout="constrained")
+        figure = Figure(figsize=(8, sum(heights) + (0.4 if title else 0)), layout="constrained")
+        if title:
+            figure.suptitle(_plain(title), x=0.01, ha="left", fontsize="large", wrap=True)
         yield figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
         buffer = io.BytesIO()
         figure.savefig(buffer, format=Path(path).suffix.lower().lstrip("."), dpi=150)
     write_whole(path, buffer.getvalue())
 
 
-def draw_belief(outcome: Outcome, ax: Any) -> None:
-    """Draw a single decision on matplotlib axes: estimates with 95% intervals, and P(best) as bars beside them."""
-    belief = outcome.belief
+def draw_belief(outcome: Outcome, ax: Any, top: int | None = None) -> None:
+    """Draw a single decision on matplotlib axes: estimates with 95% intervals, and beside them bars of P(best).
+
+    Where several are chosen, the bars are of P(among the best k).
+    """
+    belief, k = outcome.belief, outcome.choose
     assert belief is not None
-    order = outcome._drawn()
+    order = outcome._drawn()[:top]
     rows = np.arange(len(order))
     scores = np.asarray(outcome.scores, dtype=float)[order]
-    low, high, best = (np.asarray(x)[order] for x in (belief.low, belief.high, belief.p_best))
-    colours = [_COLOURS[2] if rank < outcome.choose else _COLOURS[0] for rank in range(len(order))]
+    low, high, best = (np.asarray(x)[order] for x in (belief.low, belief.high, belief.p_among(k)))
+    colours = [_COLOURS[2] if rank < k else _COLOURS[0] for rank in range(len(order))]
     ax.hlines(rows, low, high, color=colours, linewidth=2.5)
     ax.scatter(scores, rows, color=colours, s=36, zorder=3)
     ax.set_yticks(rows, [_short(outcome.alternatives[j], 32) for j in order])
     ax.tick_params(axis="y", length=0)
     ax.invert_yaxis()
-    ax.set_xlabel("estimate and 95% interval")
+    shown = f", the best {len(order)} of {len(outcome.alternatives)}" if len(order) < len(outcome.alternatives) else ""
+    ax.set_xlabel(f"estimate and 95% interval{shown}")
     side = ax.inset_axes((1.04, 0, 0.3, 1), sharey=ax)
     side.barh(rows, best, height=0.6, color=colours)
     for row, share in zip(rows, best, strict=True):
-        side.text(share + 0.03, row, f"{share:.0%}", va="center", fontsize="small")
-    side.set_xlim(0, 1.25)
+        side.text(share + 0.03, row, percent(share), va="center", fontsize="small")
+    side.set_xlim(0, 1.35)
     side.set_xticks([0, 0.5, 1], ["0", "½", "1"])
     side.tick_params(axis="y", left=False, labelleft=False)
-    side.set_xlabel("P(best)")
+    side.set_xlabel("P(best)" if k == 1 else f"P(among the best {k})")
+    if 1 < k < len(order):
+        for panel in (ax, side):
+            panel.axhline(k - 0.5, color="black", linewidth=0.8, linestyle="--")
 
 
-def draw(outcome: Outcome, ax: Any) -> None:
+def draw(outcome: Outcome, ax: Any, top: int | None = None) -> None:
     """Draw a single decision on matplotlib axes: bars of stacked contributions, a mark at each score."""
-    order = outcome.ordered
+    order = outcome.ordered[:top]
     columns = [outcome.profile.alternatives.index(name) for name in order]
     scores = np.asarray(outcome.raw_scores, dtype=float)[columns]
     # Means are measured from their middle, so that bars tell who pulls up and who pulls down.
@@ -154,5 +176,10 @@ def draw(outcome: Outcome, ax: Any) -> None:
 
 
 def _short(name: Any, width: int) -> str:
-    """Shorten a name to fit, its dollar signs kept from being read as mathematics."""
-    return textwrap.shorten(str(name), width, placeholder="…").replace("$", r"\$")
+    """Shorten a name to fit."""
+    return _plain(textwrap.shorten(str(name), width, placeholder="…"))
+
+
+def _plain(text: str) -> str:
+    """Keep dollar signs from being read as mathematics."""
+    return text.replace("$", r"\$")

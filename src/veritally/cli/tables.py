@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from veritally.belief import Belief
+from veritally.belief import Belief, percent
 from veritally.description import claims
 from veritally.explanation import Explanation
 from veritally.outcome import Outcome
@@ -124,7 +124,7 @@ def _summary(outcome: Outcome) -> tuple[str, ...]:
     sure = []
     if outcome.p_best is not None:
         best = dict(zip(outcome.alternatives, outcome.p_best, strict=True))
-        sure.append(_percent(best[outcome.ordered[0]]))
+        sure.append(percent(best[outcome.ordered[0]]))
     if explanation.runner_up is None:
         return _chosen(outcome), *sure, "", "", str(outcome.voters)
     return _chosen(outcome), *sure, str(explanation.runner_up), f"{explanation.lead:.3g}", str(outcome.voters)
@@ -174,18 +174,11 @@ def _beliefs(outcome: Outcome, belief: Belief) -> Table:
                 Text(str(outcome.alternatives[j]), style=style),
                 f"{float(outcome.scores[j]):.{digits}f}",
                 f"{belief.low[j]:.{digits}f} to {belief.high[j]:.{digits}f}",
-                _percent(belief.p_best[j]),
+                percent(belief.p_best[j]),
                 _bar(float(belief.p_best[j]), [1.0], "green" if style else "blue", width=_SHORT),
             )
         rank += len(tier)
     return table
-
-
-def _percent(share: float) -> str:
-    """Write a probability as a person would: never a certainty that it is not."""
-    if share > 0.995:
-        return "> 99%"
-    return "< 1%" if share < 0.005 else f"{share:.0%}"
 
 
 def _sureness(outcome: Outcome) -> list[str]:
@@ -198,7 +191,7 @@ def _sureness(outcome: Outcome) -> list[str]:
     told = f"{_and(near)} cannot be told apart at 95%" if len(near) > 1 else "it stands apart from all others at 95%"
     if outcome.belief is None and len(near) > 1:
         told = f"the best is among {_and(near)} with 95%"
-    return [f"{names[0]} is best with {_percent(best[names[0]])}; {told}."]
+    return [f"{names[0]} is best with {percent(best[names[0]])}; {told}."]
 
 
 def _found_out(outcome: Outcome, belief: Belief) -> list[str]:
@@ -240,7 +233,7 @@ def _scores(outcome: Outcome) -> Table:
             style = "bold green" if rank <= outcome.choose else ""
             number = f"{rank}{'=' if len(tier) > 1 else ''}"
             bar = _bar(score[name] - zero, lengths, "green" if style else "blue")
-            chance = [_percent(sure[name])] if sure else []
+            chance = [percent(sure[name])] if sure else []
             table.add_row(number, Text(str(name), style=style), f"{score[name]:.4g}", bar, *chance)
         rank += len(tier)
     return table

@@ -1,0 +1,33 @@
+"""Which language model is best: judges who each saw some of the models, some often and some once.
+
+The comparisons are those of LLMFAO by Dmitry Ustalov (CC BY 4.0), which come with the package.
+
+    python examples/model_judges.py [PICTURE]
+"""
+
+import sys
+from pathlib import Path
+
+import veritally as vt
+
+picture = sys.argv[1] if len(sys.argv) > 1 else Path(__file__).with_suffix(".png")
+
+# A row says which of two answers a judge preferred; all comparisons of a judge are one vote.
+comparisons = vt.datasets.load("llmfao").table("comparisons")
+profile = vt.read(comparisons)
+print(f"{len(comparisons):,} comparisons of {profile.shape[1]} models by {profile.shape[0]} judges")
+
+outcome = vt.decide(profile)
+best = outcome.winner
+chance = dict(zip(outcome.alternatives, outcome.p_best, strict=True))[best]
+print(f"Best: {best}, P(best) = {chance:.0%}")
+print(f"Cannot be told from it at 95%: {', '.join(outcome.indistinct)}")
+print(f"The best is among {len(outcome.credible)} models with 95%")
+
+# Why no surer than that, and whether it hangs on one judge.
+seen = profile.counts[:, profile.alternatives.index(best)]
+print(f"{best} was seen in {seen.sum():.0f} comparisons, by {(seen > 0).sum()} judges")
+print(f"Judges without whom another model would win: {', '.join(outcome.explain().pivotal) or 'none'}")
+
+title = f"{best} is best with {chance:.0%}; {len(outcome.indistinct)} models cannot be told from it at 95%"
+vt.plots.save(outcome, picture, title=title, top=10)
