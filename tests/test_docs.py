@@ -64,5 +64,5 @@ def test_the_first_page_shows_what_is_printed(tmp_path, monkeypatch):
     shown = re.findall(r"```console\n\$ veritally (.*)\n([^`]*)```", text)
     assert len(shown) == 2
     for command, expected in shown:
-        printed = CliRunner().invoke(cli, command.split()).output
+        printed = CliRunner().invoke(cli, command.split()).stdout
         assert [line.rstrip() for line in printed.splitlines()] == expected.splitlines()
