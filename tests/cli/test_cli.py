@@ -220,7 +220,7 @@ def test_a_picture_shows_the_scores(file):
 
 
 def test_output_that_cannot_be_written_is_one_sentence():
-    command = f"{sys.executable} -m veritally decide {PANEL} > /dev/full"
+    command = f"{sys.executable} -m veritally decide {PANEL} --rule borda > /dev/full"
     result = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert result.returncode == 2
     assert result.stderr == "Error: cannot write the output (No space left on device)\n"

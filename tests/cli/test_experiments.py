@@ -88,7 +88,7 @@ def test_reproduce_prints_tables_that_fit_and_writes_a_report(tmp_path):
         "reproduce", "--voters", "3,10", "--tables", "low-variance", "--instances", 40, "--out", tmp_path / "r"
     )
     assert result.exit_code == 0, result.output
-    lines = result.output.splitlines()
+    lines = result.stdout.splitlines()
     assert lines[0].strip() == "low-variance: regret"
     assert any(line.startswith("plurality+arithmetic-sqrt ") for line in lines)
     assert max(map(len, lines[:-1])) <= 80
