@@ -1,7 +1,8 @@
-"""What rules are worth on real votes: python benchmarks/real.py flights13|llmfao|polls538|polling|weather|report.
+"""What rules are worth on real votes: python benchmarks/real.py flights13|llmfao|polls538|polling|weather|sure|report.
 
 Writes docs/real/<name>.json, a row for each rule; for ``polling`` one for each quarter of the polls by size, for
-``weather`` what weeks are off by. ``report`` puts them together in docs/real/README.md.
+``weather`` what weeks are off by, for ``sure`` what P(best) is worth. ``report`` puts them together in
+docs/real/README.md.
 """
 
 import sys
@@ -20,12 +21,14 @@ RESULTS = Path(__file__).parents[1] / "docs" / "real"
 BASELINE = "borda"
 KEPT = ("regret", "accuracy", "difference", "worth")
 _TIMES = 20  # that counts are exchanged
+_LEAST = 1e-3  # of a probability whose logarithm is taken
 _WEEKS = 5  # the fewest that tell what they share
 
 # Rules from the exact likelihood, which "all" leaves out: how often to exchange counts, and on how many decisions.
 DEAR: dict[str, dict[str, tuple[int, int]]] = {
     "flights13": {
         "posterior": (20, 152),
+        "posterior:omega=estimated": (5, 152),
         "mle": (20, 152),
         "score": (20, 152),
         "score:votes=rankings": (20, 152),
@@ -37,6 +40,7 @@ DEAR: dict[str, dict[str, tuple[int, int]]] = {
     },
     "llmfao": {
         "posterior": (2, 20),
+        "posterior:omega=estimated": (0, 20),
         "mle": (5, 20),
         "score": (20, 20),
         "score:votes=top": (5, 20),
@@ -45,6 +49,7 @@ DEAR: dict[str, dict[str, tuple[int, int]]] = {
     },
     "polls538": {
         "posterior": (20, 1000),
+        "posterior:omega=estimated": (5, 1000),
         "mle": (20, 1000),
         "score": (20, 1000),
         "score:votes=rankings": (20, 1000),
@@ -149,6 +154,33 @@ def apart(row: Row) -> Row:
     return {"decisions": len(parts), "common": common, "rest": rest, "sampling": sampling}
 
 
+def sure() -> Iterator[Row]:
+    """Yield the data sets, with voters who differ by sampling alone, and with such who differ besides."""
+    for name in vt.datasets.names():
+        for omega in (None, "estimated"):
+            yield {"dataset": name, "omega": omega}
+
+
+def believed(row: Row) -> Row:
+    """Return the mean of −log P(best) of the truly best, and how often that is best which is so with 99% or more."""
+    dataset = vt.datasets.load(row["dataset"])
+    belief = vt.decide(dataset.profile, omega=row["omega"]).belief
+    best = np.nanargmax(dataset.truth, axis=-1)
+    loss = -np.log(np.maximum(np.take_along_axis(belief.p_best, best[:, None], axis=-1)[:, 0], _LEAST))
+    clusters = np.unique(dataset.clusters, return_inverse=True)[1]
+    sums = np.bincount(clusters, loss - loss.mean())
+    error = np.sqrt(len(sums) / (len(sums) - 1) * np.sum(sums**2)) / len(loss)
+    called = belief.p_best.max(axis=-1) >= 0.99
+    right = np.argmax(belief.p_best, axis=-1) == best
+    found = {
+        "loss": float(loss.mean()),
+        "se": float(error),
+        "called": int(called.sum()),
+        "right": int(right[called].sum()),
+    }
+    return found | {"ω": float(np.mean(belief.omega)) if row["omega"] else None}
+
+
 def report() -> str:
     """Write all that was measured in Markdown."""
     parts = ["# Rules on real votes, measured", "", *_ABOUT]
@@ -174,6 +206,17 @@ def report() -> str:
     for row in read_rows(RESULTS / "polling.json"):
         size = f"{row['least']:,} to {row['most']:,}"
         parts.append(_line(size, f"{row['polls']:,}", f"{row['error']:.1f}", f"{row['sampling']:.1f}"))
+    parts += [
+        "",
+        "## How sure",
+        "",
+        "The mean of −log P(best) of the truly best (at most −log 0.001), and what is best with 99% or",
+    ]
+    parts[-1] += " more, by `posterior` on values without and with ω, the standard deviation between voters."
+    parts += ["", _line("data set", "ω", "loss", "called", "of these right"), "|---" * 5 + "|"]
+    for row in read_rows(RESULTS / "sure.json"):
+        omega = "0" if row["ω"] is None else f"{row['ω']:.3g}"
+        parts.append(_line(row["dataset"], omega, f"{row['loss']:.4f} ± {row['se']:.4f}", row["called"], row["right"]))
     return "\n".join(parts) + "\n"
 
 
@@ -202,6 +245,7 @@ def _cells(row: Row) -> list[str]:
 WHY: dict[str, tuple[Callable[[], Iterator[Row]], Callable[[Row], Row]]] = {
     "polling": (polling, off),
     "weather": (weather, apart),
+    "sure": (sure, believed),
 }
 
 

@@ -48,7 +48,8 @@ def decide(
     **parameters
         Of the rule: ``sigma``, the standard deviation of one observation, as a number, as a sequence with one for each
         alternative, or as a dictionary by name (``posterior`` estimates it if it is not given); ``tau``, the standard
-        deviation of the truths; ``cap``, the most that a count may count for; ``count_error``, how counts may be wrong,
+        deviation of the truths; ``omega``, that by which voters differ however much they saw, a number or
+        ``"estimated"``; ``cap``, the most that a count may count for; ``count_error``, how counts may be wrong,
         as ``"percentage:0.5"`` or ``"replacement:0.33"``, or without a number to estimate it; ``samples`` for
         ``top-monte-carlo``; ``points`` for ``positional``.
 
