@@ -134,3 +134,14 @@ def test_doubtful_counts_and_other_votes_are_refused():
             vt.decide(profile, **told)
     with pytest.raises(vt.InputError, match="as_rankings"):
         vt.concat([profile, vt.Profile(ranks=[[1, 2]])])
+
+
+def test_rules_are_compared_on_them():
+    random = np.random.default_rng(0)
+    truth = random.normal(size=(30, 4))
+    sides = truth[:, None, :, None] - truth[:, None, None, :] + random.normal(size=(30, 5, 4, 4)) * 2
+    profile = vt.Profile(pairs=np.triu(sides > 0, 1) + np.tril(np.swapaxes(np.triu(sides <= 0, 1), -1, -2)))
+    found = vt.compare(profile, truth=truth, rules=["pairwise", "posterior", "mean", "borda"])
+    assert {row["rule"]: row["votes"] for row in found.rows()}["pairwise"] == "pairs"
+    with pytest.raises(vt.InputError, match="leave placebo out"):
+        vt.compare(profile, truth=truth, rules=["pairwise"], placebo=1)

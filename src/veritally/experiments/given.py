@@ -69,6 +69,10 @@ class Given:
     def exchanged(self, random: Random) -> "Given":
         """Return the same after the voters of each decision exchanged their counts."""
         ballots = self.profile.ballots
+        if ballots.kind == "pairs":
+            raise InputError(
+                "the counts of pairs are their comparisons, which voters cannot exchange; leave placebo out"
+            )
         counts = exchanged(np.asarray(ballots.counts), random)
         return replace(self, profile=self.profile._with(ballots=ballots._replace(counts=counts)))
 

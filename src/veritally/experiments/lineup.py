@@ -189,7 +189,8 @@ class Lineup:
                 names += exact(kind)
             else:
                 names.append(text)
-        entries = {entry.label: entry for entry in map(Entry.of, names)}
+        made = map(Entry.of, names)
+        entries = {entry.label: replace(entry, info=entry.info.on(kind)) for entry in made}
         for entry in entries.values():
             if not entry.info.fits(kind, alternatives):
                 usable = ", ".join(name for name in everything if "+" not in name)
