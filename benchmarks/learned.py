@@ -23,7 +23,7 @@ RESULTS = Path(__file__).parents[1] / "docs" / "learned"
 TABLES = ("high-variance", "low-variance", "count-noise", "count-replacement")
 _PARTS = 20  # of a measurement, which processes share
 
-# Conditions that nobody trained on: other numbers of voters and alternatives, other counts, other noise.
+# Other conditions: numbers of voters and alternatives, other counts, other noise.
 GRID: dict[str, Row] = {
     "two": {"alternatives": 2, "voters": 15, "experience": "uniform:1:9", "sigma": 2.0},
     "four": {"alternatives": 4, "voters": 40, "experience": "stratified:1:200", "sigma": 10.0},
@@ -127,7 +127,7 @@ def report() -> str:
     parts = ["# Learned rules, measured", ""]
     parts += ["Made by `python benchmarks/learned.py`; what it means is in [learned rules](../learned.md).", *_tables()]
     if rows := _found("grid"):
-        parts += ["", "## Conditions that nobody trained on", ""]
+        parts += ["", "## Other conditions", ""]
         parts += [_mean("the ratios of regret", [x["ratio"] for x in rows]), *_table(rows, _GRID | {"borda": "borda"})]
         parts += ["", *(f"- {name}: {', '.join(f'{k} {v}' for k, v in GRID[name].items())}" for name in GRID)]
     if rows := _found("calibration"):

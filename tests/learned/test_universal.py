@@ -218,7 +218,9 @@ def test_leaving_out_is_quick_for_many(monkeypatch):
 
 
 LIMITS = (
-    ({"voters": 1001, "alternatives": 3}, {}, r"voters 1001 \(trained on 1 to 1000\)"),
+    ({"voters": 1001, "alternatives": 5}, {}, r"voters 1001 \(trained on 1 to 1000\)"),
+    ({"voters": 301, "alternatives": 3}, {}, r"voters 301 \(trained on 1 to 300\)"),
+    ({"voters": 151, "alternatives": 31}, {}, r"voters 151 \(trained on 1 to 150\)"),
     ({"voters": 4, "alternatives": 51}, {}, r"alternatives 51 \(trained on 2 to 50\)"),
     ({"voters": 4, "alternatives": 3}, {"sigma": 1000.0, "tau": 1.0}, r"σ/τ 1000 \(trained on 0.1 to 100\)"),
 )

@@ -238,6 +238,7 @@ class UniversalLesson:
             "voters": [1, 1000],
             "alternatives": [2, 50],
             "counts": [1, 10_000],
+            "contrast": [1, 1000],
             "sigma": [0.1, 100],
             "panels": [list(panel) for panel in self.panels],
             "cells": self.cells,

@@ -50,8 +50,9 @@ class Model:
     def limits(self) -> Limits:
         """What the network was trained on."""
         lesson = self.card["lesson"]
-        names = ("voters", "alternatives", "counts", *(["sigma"] if "sigma" in lesson else []))
-        return Limits({name: (float(lesson[name][0]), float(lesson[name][1])) for name in names})
+        names = ("voters", "alternatives", "counts", *(name for name in ("contrast", "sigma") if name in lesson))
+        panels = tuple((int(voters), int(size)) for voters, size in lesson.get("panels", ()))
+        return Limits({name: (float(lesson[name][0]), float(lesson[name][1])) for name in names}, panels)
 
     def save(self, path: str | Path) -> None:
         """Write the weights with their card."""
