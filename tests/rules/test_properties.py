@@ -362,3 +362,12 @@ def test_means_may_be_measured_from_any_origin(data, origin):
         np.testing.assert_allclose(
             rule.weights(ballots, origin).sum(axis=-2)[kept], scores_[kept] - origin, **close(name)
         )
+
+
+@pytest.mark.parametrize("info", [info for info in vt.rules() if not info.required], ids=lambda info: info.name)
+def test_rules_can_be_cloned(info):
+    """As scikit-learn's clone does it: made again from what get_params gives."""
+    rule = vt.rule(info.name)
+    again = type(rule)(**rule.get_params())
+    assert again == rule
+    assert again.get_params().keys() == rule.get_params().keys()

@@ -11,13 +11,13 @@ from veritally.ballots import Ballots, Kind, coarsened
 from veritally.inference.ascent import Prior, peak
 from veritally.likelihood.density import Means
 from veritally.likelihood.votes import derivatives
-from veritally.rules.rule import Scores, Sigma
+from veritally.rules.rule import Clonable, Scores, Sigma
 
 _NO_PRIOR, _WIDE_PRIOR = 1e-12, 1e-4  # precisions of the truths, in units of that of the least certain vote
 
 
 @dataclass(frozen=True)
-class MaximumLikelihood:
+class MaximumLikelihood(Clonable):
     """Truths under which the votes are most probable, with a mean of 0 where only their differences matter.
 
     The log-likelihood is concave. With rankings its maximum is finite only if from each alternative to each other there

@@ -16,7 +16,7 @@ from veritally.inference.scale import dispersion, middle, search, spread_of_mean
 from veritally.likelihood.density import Means, effective
 from veritally.likelihood.mixtures import mixture
 from veritally.noise.observation import LaplaceNoise, NormalNoise
-from veritally.rules.rule import Scores, Sigma
+from veritally.rules.rule import Clonable, Scores, Sigma
 
 _MANY = 3000  # votes beyond which a part of the voters tells the scale well enough
 _LEAST = 100  # voters who do so
@@ -25,7 +25,7 @@ _APART = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)  # ω² to choose from, over the varian
 
 
 @dataclass(frozen=True)
-class Posterior:
+class Posterior(Clonable):
     """Truths given the votes, where truths are normal around a common mean with standard deviation τ.
 
     From the mode of the exact log-posterior, and its curvature there, to its mean. With rankings or top choices only

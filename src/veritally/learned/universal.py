@@ -15,7 +15,7 @@ from veritally.learned.reading import Setting
 from veritally.learned.rounds import Answer, answer, without_each
 from veritally.learned.scores import centred, rounded, shared, softmax
 from veritally.noise.errors import Percentage, Replacement
-from veritally.rules.rule import Scores, Sigma
+from veritally.rules.rule import Clonable, Scores, Sigma
 
 _REREAD = 1_000_000  # votes that are read again, at most, to leave out each voter in turn
 _AT_ONCE = 1 << 15  # votes of a batch whose hidden values stay in the cache
@@ -23,7 +23,7 @@ _UNIT = float(np.finfo(np.float32).eps)
 
 
 @dataclass(frozen=True)
-class Universal:
+class Universal(Clonable):
     """One network for decisions of every kind: two rounds of encode, sum, decode.
 
         μ̂ = decode(Σ_i encode(ballot_i));    μ̂ moves by decode'(Σ_i encode'(ballot_i, μ̂))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from veritally.arrays import Array, namespace, over_voters
@@ -50,8 +50,16 @@ def no_details(ballots: Ballots) -> Mapping[str, Array]:
     return {}
 
 
+class Clonable:
+    """A rule that can be made again from what it was made of, as scikit-learn's ``clone`` does."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return what the rule was made of, by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True)
-class Rule:
+class Rule(Clonable):
     """A one-pass rule: scores are sums over voters of an encoding, divided by their norms where ``normalized``.
 
     All methods are pure functions of :class:`Ballots` with leading batch axes, and compile under ``jax.jit``.
