@@ -613,3 +613,13 @@ def test_gradients_alone_lead_to_the_mode_of_unanimous_favourites():
     profile = vt.Profile(top=[0], alternatives=[0, 1, 2, 3], counts=[[5] * 4], multiplicity=[100])
     quick = Posterior(sigma=0.05, tau=1.0, estimate="mode").scores(profile.ballots)
     np.testing.assert_allclose(quick, vt.decide(profile, sigma=0.05, tau=1, estimate="mode").scores, rtol=0.02)
+
+
+def test_means_that_happen_to_be_equal_do_not_make_all_truths_equal():
+    """The prior of τ is never narrower around 0 than what noise alone would show."""
+    near, equal = (
+        vt.decide(vt.Profile(values=[[x, 10.0], [10.0, 10.0 + 2 * d]], counts=[[100, 100], [100, 100]]), sigma=50)
+        for x, d in ((10.5, 0.0), (10.0, 0.0))
+    )
+    assert equal.belief.tau == pytest.approx(near.belief.tau, rel=0.2)
+    assert equal.belief.deviation[0] == pytest.approx(near.belief.deviation[0], rel=0.2)

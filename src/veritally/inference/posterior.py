@@ -12,7 +12,7 @@ from veritally.errors import InputError
 from veritally.inference.ascent import Peak, Prior, mode, peak
 from veritally.inference.fitted import Fit, Fitted, stacked
 from veritally.inference.moments import Estimate, moments
-from veritally.inference.scale import dispersion, middle, search, spread_of_means, typical
+from veritally.inference.scale import dispersion, middle, noise_of_means, search, spread_of_means, typical
 from veritally.likelihood.density import Means, effective
 from veritally.likelihood.mixtures import mixture
 from veritally.noise.observation import LaplaceNoise, NormalNoise
@@ -109,7 +109,7 @@ class Posterior(Clonable):
         else:
             centre = xp.log(middle(sigma, few.mask)) - typical(known) / 2
             if cardinal or ballots.kind == "differences":
-                centre = xp.log(spread_of_means(known))
+                centre = xp.log(xp.maximum(spread_of_means(known), noise_of_means(known, sigma)))
             spread, steady = partial(_repeated, sigma), xp.exp
         counts = self._counts(few)
 

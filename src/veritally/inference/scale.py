@@ -176,3 +176,12 @@ def spread_of_means(ballots: Ballots) -> Array:
     middle = xp.sum(xp.where(known, mean, 0), axis=-1, keepdims=True) / number
     square = xp.sum(xp.where(known, mean - middle, 0) ** 2, axis=-1) / number[..., 0]
     return xp.where(square > 0, xp.sqrt(square), 1)
+
+
+def noise_of_means(ballots: Ballots, sigma: Array) -> Array:
+    """Return the standard deviation that noise alone gives the alternatives' mean values."""
+    xp = namespace(ballots.counts)
+    seen = xp.sum(ballots.counts * ballots.multiplicity[..., None], axis=-2)
+    number = xp.sum(xp.astype(ballots.mask, seen.dtype), axis=-1)
+    typical = xp.sum(seen, axis=-1) / xp.where(number > 0, number, 1)
+    return middle(sigma, ballots.mask) / xp.sqrt(xp.where(typical > 0, typical, 1))
