@@ -31,6 +31,8 @@ class Description:
         The smallest, the median and the largest count of what was seen.
     oddities
         What deserves a look, a sentence each.
+    multiplicity
+        How many voters all ballots stand for.
     """
 
     decisions: int
@@ -40,6 +42,13 @@ class Description:
     ballots: dict[str, int]
     counts: tuple[float, float, float]
     oddities: tuple[str, ...]
+    multiplicity: float
+
+    @property
+    def _standing(self) -> str:
+        """Say so where ballots stand for other numbers of voters than one each."""
+        number = sum(self.ballots.values())
+        return "" if self.multiplicity == number else f"; {number} ballots stand for {self.multiplicity:g}"
 
     def lines(self) -> list[tuple[str, str]]:
         """Return labels and texts for people to read."""
@@ -48,7 +57,7 @@ class Description:
         counts = f"all {low:g}" if low == high else f"{low:g} to {high:g}, median {median:g}"
         return [
             ("Decisions", str(self.decisions)),
-            ("Voters", _span(self.voters)),
+            ("Voters", _span(self.voters) + self._standing),
             ("Alternatives", _span(self.alternatives)),
             ("Votes", f"{self.kind}: {shapes}"),
             ("Counts", counts),
@@ -81,6 +90,7 @@ def describe(profile: Profile) -> Description:
         ballots=shapes,
         counts=counts,
         oddities=tuple(oddities),
+        multiplicity=sum(float(np.sum(one.multiplicity)) for one in singles),
     )
 
 

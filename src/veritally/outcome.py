@@ -162,6 +162,11 @@ class Outcome:
         return said if self.profile.batch else self._columns(said)
 
     @property
+    def p_chosen(self) -> Any:
+        """The probability that each of :attr:`alternatives` is among the best ``choose``; None for rules without."""
+        return None if self.belief is None else self.belief.p_among(self.choose)
+
+    @property
     def expected_regret(self) -> Any:
         """What choosing each of :attr:`alternatives` costs, expected; None for rules that do not say."""
         return None if self.belief is None else self.belief.regret
@@ -313,6 +318,8 @@ class Outcome:
                 result["chosen"] = None
         if self.belief is not None:
             result |= self._how_sure(self.belief)
+            if self.choose > 1:
+                result["p_chosen"] = dict(zip(map(str, self.alternatives), map(float, self.p_chosen), strict=True))
         elif self.p_best is not None:
             result["p_best"] = dict(zip(map(str, self.alternatives), map(float, self.p_best), strict=True))
             result["credible"] = list(map(str, self.credible))

@@ -104,6 +104,22 @@ def test_choose_marks_the_best_k():
     assert "No single voter, left out, would change the chosen." in explained
 
 
+def test_choose_says_how_sure_the_cut_is():
+    printed = run("decide", PANEL, "--choose", "4").output
+    assert "P(best 4)" in printed
+    assert "They are the best 4 with 95% each." in printed
+    near = "At the cut, Coral genomics, Sea-level records, Protein design and Quantum sensing cannot be told apart"
+    assert near in run("decide", PANEL, "--choose", 2).output
+    found = json.loads(run("decide", PANEL, "--choose", "4", "--json").stdout)
+    assert sum(found["p_chosen"].values()) == pytest.approx(4)
+
+
+def test_ballots_that_stand_for_several_voters_are_counted(file):
+    path = file("voter,alternative,rank,multiplicity\nu,A,1,12\nu,B,2,12\nv,A,2,7\nv,B,1,7\n")
+    assert "19 voters on 2 ballots" in run("decide", path).output
+    assert "2; 2 ballots stand for 19" in " ".join(run("check", path).output.split())
+
+
 def test_choose_across_a_tie_says_so(file):
     path = file("voter,alternative,rank\nu,A,1\nu,B,2\nu,C,2\n")
     assert "Chosen: A, 1 of B and C, who tie." in run("decide", path, "--choose", 2).output

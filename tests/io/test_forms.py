@@ -216,6 +216,13 @@ def test_comparisons_without_voters_are_of_one(votes):
     assert (len(profile), profile.values.tolist(), profile.counts.tolist()) == (1, [[0.5, 0.5]], [[2, 2]])
 
 
+def test_a_misspelt_voter_is_pointed_out(votes):
+    with pytest.warns(vt.InputWarning, match="the column juge is ignored; if it is meant as judge, rename it"):
+        assert len(votes("juge,model_a,model_b,winner\nu,A,B,a\nv,A,B,b\n")) == 1
+    with pytest.raises(vt.InputError, match="if reviewer has the names of voters, rename it voter"):
+        votes("reviewer,A,B\nu,1,2\nv,2,1\n")
+
+
 def test_comparisons_may_be_read_as_orders(votes):
     assert votes(ARENA, ballots="rank").order == [[["A"], ["C"], ["B"]], [["A", "C"]]]
     assert votes(ARENA, ballots="top").top.tolist() == [[1, 0, 0], [0.5, 0, 0.5]]

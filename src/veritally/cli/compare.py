@@ -100,6 +100,8 @@ def compare(
         from veritally.cli.tables import print_comparison
 
         print_comparison(comparison)
+        if rules is None:
+            click.echo("Not among them, since they take longer: posterior, mle and score (--rules all,posterior).")
         if known is not None:
             click.echo(f"{known.name}: {known.summary}. {known.licence}, {known.attribution}.")
     if plot is not None:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from veritally.belief import Belief, percent
+from veritally.belief import LEVEL, Belief, percent
 from veritally.description import claims
 from veritally.explanation import Explanation
 from veritally.outcome import Outcome
@@ -140,8 +140,7 @@ def _method(outcome: Outcome) -> str:
 
 
 def _print_single(console: Console, outcome: Outcome, explain: bool) -> None:
-    voters = f"{outcome.voters} voter{'s' if outcome.voters > 1 else ''}"
-    console.print(Text(f"By {_method(outcome)}: {voters}, {len(outcome.alternatives)} alternatives"))
+    console.print(Text(f"By {_method(outcome)}: {_voters(outcome)}, {len(outcome.alternatives)} alternatives"))
     console.print(_scores(outcome) if outcome.belief is None else _beliefs(outcome, outcome.belief))
     explanation = outcome.explain()
     lines = _verdict(outcome, explanation)
@@ -158,10 +157,19 @@ def _print_single(console: Console, outcome: Outcome, explain: bool) -> None:
             console.print(Text(line), soft_wrap=True)
 
 
+def _voters(outcome: Outcome) -> str:
+    """Say how many voters there are, and on how many ballots where some stand for several."""
+    times = np.asarray(outcome.profile.multiplicity)
+    whole = float(np.sum(times[np.any(np.asarray(outcome.profile.counts) > 0, axis=-1)]))
+    ballots = "" if whole == outcome.voters else f" on {outcome.voters} ballot{'s' if outcome.voters > 1 else ''}"
+    return f"{whole:g} voter{'s' if whole != 1 else ''}{ballots}"
+
+
 def _beliefs(outcome: Outcome, belief: Belief) -> Table:
     """Alternatives in order: estimate, interval, and the probability of being the best as a bar."""
     table = Table(box=None, header_style="dim", pad_edge=False)
-    for title in ("", " ", "estimate", "95% interval", "P(best)", "  "):
+    best = "P(best)" if outcome.choose == 1 else f"P(best {outcome.choose})"
+    for title in ("", " ", "estimate", "95% interval", best, "  "):
         table.add_column(title, justify="left" if title.isspace() else "right", no_wrap=title != " ")
     width = float(np.max(belief.high - belief.low))
     digits = max(0, 2 - math.floor(math.log10(width))) if 0 < width < math.inf else 2
@@ -174,8 +182,8 @@ def _beliefs(outcome: Outcome, belief: Belief) -> Table:
                 Text(str(outcome.alternatives[j]), style=style),
                 f"{float(outcome.scores[j]):.{digits}f}",
                 f"{belief.low[j]:.{digits}f} to {belief.high[j]:.{digits}f}",
-                percent(belief.p_best[j]),
-                _bar(float(belief.p_best[j]), [1.0], "green" if style else "blue", width=_SHORT),
+                percent(outcome.p_chosen[j]),
+                _bar(float(outcome.p_chosen[j]), [1.0], "green" if style else "blue", width=_SHORT),
             )
         rank += len(tier)
     return table
@@ -183,6 +191,8 @@ def _beliefs(outcome: Outcome, belief: Belief) -> Table:
 
 def _sureness(outcome: Outcome) -> list[str]:
     """Say how sure it is."""
+    if outcome.choose > 1 and outcome.belief is not None:
+        return _at_the_cut(outcome)
     if len(outcome.winners) > 1:
         return []
     names = outcome.ordered
@@ -192,6 +202,17 @@ def _sureness(outcome: Outcome) -> list[str]:
     if outcome.belief is None and len(near) > 1:
         told = f"the best is among {_and(near)} with 95%"
     return [f"{names[0]} is best with {percent(best[names[0]])}; {told}."]
+
+
+def _at_the_cut(outcome: Outcome) -> list[str]:
+    """Say whom the choice of several might as well have hit."""
+    k, sure = outcome.choose, dict(zip(outcome.alternatives, outcome.p_chosen, strict=True))
+    names = outcome.ordered
+    inside = [name for name in names[:k] if sure[name] < LEVEL]
+    outside = [name for name in names[k:] if sure[name] > 1 - LEVEL]
+    if not inside and not outside:
+        return [f"They are the best {k} with 95% each."]
+    return [f"At the cut, {_and([*inside, *outside])} cannot be told apart at 95%."]
 
 
 def _found_out(outcome: Outcome, belief: Belief) -> list[str]:

@@ -1,9 +1,12 @@
 """Pairwise comparisons, as crowdsourcing and model arenas have them: a row says which of two was better."""
 
+import difflib
+import warnings
+
 import numpy as np
 import polars as pl
 
-from veritally.errors import InputError
+from veritally.errors import InputError, InputWarning
 from veritally.io import decisions, frames
 from veritally.io.decisions import Arguments
 from veritally.io.frames import Place
@@ -63,13 +66,14 @@ def parsed(table: pl.DataFrame, place: Place) -> pl.DataFrame:
         0.5 for a tie; and how many ``times``, where a table has it, else once. Without a column for voters, all
         comparisons are those of one voter.
     """
-    columns = _columns(table)
+    columns, names = _columns(table), table.columns
     for column in columns.values():
         frames.coded(table[column], place)
     times = _times(table, place) if "times" in columns else 1.0
     table = table.select(pl.col(column).cast(pl.String).alias(part) for part, column in columns.items())
     table = table.with_columns(times=times)
     if "voter" not in columns:
+        _warn_of_misspelt(names, place)
         table = table.with_columns(voter=pl.lit("everyone"))
     said, a, b = pl.col("outcome"), pl.col("a"), pl.col("b")
     word = said.str.to_lowercase().replace_strict(_WORDS, default=None, return_dtype=pl.Float64)
@@ -81,6 +85,14 @@ def parsed(table: pl.DataFrame, place: Place) -> pl.DataFrame:
         known = f"it can be {one!r}, {other!r} or tie"
         raise InputError(f"{place(row)}: the {columns['outcome']} is {outcome!r}; {known}")
     return read
+
+
+def _warn_of_misspelt(names: list[str], place: Place) -> None:
+    """Point out a column that is ignored but looks like one for voters."""
+    for name in names:
+        if near := difflib.get_close_matches(name.lower(), _PARTS["voter"], n=1, cutoff=0.75):
+            message = f"{place.name}: the column {name} is ignored; if it is meant as {near[0]}, rename it"
+            warnings.warn(message, InputWarning, stacklevel=5)
 
 
 def _times(table: pl.DataFrame, place: Place) -> pl.Series:

@@ -19,6 +19,7 @@ from veritally.io.options import Options
 from veritally.profile import Profile
 
 COLUMNS = ("decision", "voter", "alternative", "rank", "value", "count", "multiplicity")
+_FEW = 2  # columns
 _MOST_PADDING = 2**26  # cells that are filled up: half a gigabyte an array
 
 
@@ -259,6 +260,9 @@ def _vote_column(table: pl.DataFrame, name: str, ballots: str | None) -> str:
         more = f" and {len(table.columns) - 12} more" if len(table.columns) > 12 else ""
         needs = f"voter, alternative and {' or '.join(wanted)} (and may have count, multiplicity, decision)"
         other = "" if "alternative" in table.columns else ", or a column of numbers for each alternative"
+        texts = [column for column in table.columns if not mostly_numbers(table[column])]
+        if other and len(texts) == 1 and "voter" not in table.columns and table.width > _FEW:
+            other += f" (if {texts[0]} has the names of voters, rename it voter)"
         raise InputError(f"{name}: found the columns {found}{more}; needs {needs}{other}")
     return next((column for column in given if table[column].null_count() < table.height), given[0])
 
