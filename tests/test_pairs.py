@@ -129,9 +129,34 @@ def test_what_is_refused(given, message):
 
 def test_doubtful_counts_and_other_votes_are_refused():
     profile = vt.Profile(pairs=[[[0, 2], [1, 0]]])
-    for told in ({"count_error": "percentage:0.5"}, {"noise": "laplace"}):
-        with pytest.raises(vt.InputError, match="no counts that could be wrong"):
+    for told in ({"count_error": "percentage:0.5"}, {"noise": "laplace"}, {"cap": 2}, {"omega": "estimated"}):
+        with pytest.raises(vt.InputError, match="are for other votes"):
             vt.decide(profile, **told)
+    with pytest.raises(vt.InputError, match="are for other votes"):
+        log_likelihood(profile, truth=[0, 1], noise="laplace")
+
+
+@given(pairs=PAIRS)
+def test_who_made_the_comparisons_does_not_matter(pairs):
+    """Not even where σ has to be found."""
+    profile = profile_of(pairs)
+    alone = vt.Profile(pairs=profile.pairs.sum(axis=0, keepdims=True))
+    found, expected = (vt.decide(one, estimate="mode").scores for one in (profile, alone))
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+
+
+def test_doubtful_names():
+    """An alternative that has a word for its name is still itself."""
+    pairs = np.zeros((1, 3, 3))
+    pairs[0, 0, 1], pairs[0, 1, 0], pairs[0, 2, 1] = 2.5, 0.5, 3
+    profile = vt.Profile(pairs=pairs, alternatives=["right", "left", "tie"], multiplicity=[3])
+    again = vt.read(vt.to_frame(profile)).select(alternatives=profile.alternatives)
+    np.testing.assert_array_equal(again.pairs, profile.pairs)
+    assert again.multiplicity.tolist() == [3]
+
+
+def test_mixing_is_refused():
+    profile = vt.Profile(pairs=[[[0, 2], [1, 0]]])
     with pytest.raises(vt.InputError, match="as_rankings"):
         vt.concat([profile, vt.Profile(ranks=[[1, 2]])])
 

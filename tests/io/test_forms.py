@@ -238,6 +238,7 @@ def test_comparisons_of_many_decisions(votes):
 MESSAGES = {
     "ranks or values": ("w.csv", "A,B\n1,2\n", {}, "say whether these are ranks .* or values"),
     "top of what": ("w.csv", "A,B\n1,2\n", {"ballots": "top"}, "say whether these are ranks"),
+    "column without a name": ("w.csv", ",A,B\n0,1,2\n", {"ballots": "value"}, "a column has no name"),
     "text in a cell": ("w.csv", "voter,A,B\nu,1,2\nv,1,x\n", {}, "w.csv, line 3: 'x' in the column B is not a number"),
     "some counts": ("w.csv", "A,B,A_count\n1,2,3\n", {"ballots": "rank"}, "there is a column A_count but no B_count"),
     "lower ranks": ("w.csv", "A,B\n1,2\n", {"ballots": "rank", "lower_is_better": True}, "is about values"),

@@ -7,6 +7,7 @@ import click
 from veritally.cli.options import file_options, numbers_in, sigma_in
 from veritally.cli.progress import working
 from veritally.engine import decide as decide_
+from veritally.errors import InputError
 from veritally.io.votes import read
 
 _EXAMPLES = """\b
@@ -118,7 +119,7 @@ def decide(
         parameters["points"] = points.split(",")
     given = {"samples": samples, "tau": tau, "cap": cap, "count_error": count_error, "noise": noise, "model": model}
     if omega is not None:
-        parameters["omega"] = omega if omega == "estimated" else numbers_in(omega, "--omega")[0]
+        parameters["omega"] = omega if omega == "estimated" else _number(omega, "--omega")
     parameters |= {name: value for name, value in given.items() if value is not None}
     if plot is not None:
         from veritally.plots import require_picture
@@ -143,3 +144,10 @@ def decide(
 
         save(outcome, plot)
         click.echo(f"Saved {plot}", err=True)
+
+
+def _number(text: str, option: str) -> float:
+    numbers = numbers_in(text, option)
+    if len(numbers) != 1:
+        raise InputError(f"{option} takes one number, not {text!r}")
+    return numbers[0]

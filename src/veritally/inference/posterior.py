@@ -178,10 +178,6 @@ class Posterior(Clonable):
         """Return what counts stand for; refuse noise whose density has no sound curvature, or too many components."""
         if self.count_error is not None and np.any(self._between):
             raise InputError("either counts can be doubtful or voters can differ by omega; leave one of them out")
-        if ballots.kind == "pairs" and not (self.count_error is None and isinstance(self.noise, NormalNoise | None)):
-            raise InputError(
-                "comparisons of pairs have no counts that could be wrong, and normal noise; leave these out"
-            )
         if ballots.kind == "differences" and not isinstance(self.noise, NormalNoise | None):
             raise InputError("noise that is not normal is for rankings, favourites and values, not for differences")
         if ballots.kind in CARDINAL and isinstance(self.noise, LaplaceNoise):

@@ -110,7 +110,7 @@ def typical(ballots: Ballots) -> Array:
     seen = ballots.counts > 0
     times = xp.where(seen, ballots.multiplicity[..., None], 0)
     whole = xp.sum(times, axis=(-2, -1))
-    logs = xp.log(xp.where(seen, ballots.counts, 1))
+    logs = xp.log(xp.where(seen, ballots.behind, 1))
     return xp.sum(times * logs, axis=(-2, -1)) / xp.where(whole > 0, whole, 1)
 
 

@@ -2,6 +2,7 @@
 
 import difflib
 import warnings
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -21,7 +22,9 @@ _PARTS = {
     "b": ("right", "model_b"),
     "outcome": ("winner", "label"),
     "times": ("times",),
+    "multiplicity": ("multiplicity",),
 }
+_NUMBERS = ("times", "multiplicity")
 # What may stand for an outcome, beside the name of the winner.
 _WORDS = {
     "left": 1.0,
@@ -51,9 +54,10 @@ def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
 
 
 def from_profile(profile: Profile) -> pl.DataFrame:
-    """Turn pairs into a table: a row says how many times a voter, or several alike, preferred left to right."""
+    """Turn pairs into a table: a row says how many times a voter preferred left to right."""
     frames.require_table(profile)
-    return frames.each_decision(profile, _rows) if profile.batch else _rows(profile)
+    rows = partial(_rows, weighed=frames.is_weighed(profile))
+    return frames.each_decision(profile, rows) if profile.batch else rows(profile)
 
 
 def parsed(table: pl.DataFrame, place: Place) -> pl.DataFrame:
@@ -63,15 +67,15 @@ def parsed(table: pl.DataFrame, place: Place) -> pl.DataFrame:
     -------
     DataFrame
         ``decision`` where the table has it, ``voter``, ``a``, ``b``, and ``outcome``: 1 where a won, 0 where b did,
-        0.5 for a tie; and how many ``times``, where a table has it, else once. Without a column for voters, all
-        comparisons are those of one voter.
+        0.5 for a tie; how many ``times``, and the ``multiplicity`` of the voter, where a table has them, else 1.
+        Without a column for voters, all comparisons are those of one voter.
     """
     columns, names = _columns(table), table.columns
     for column in columns.values():
         frames.coded(table[column], place)
-    times = _times(table, place) if "times" in columns else 1.0
+    times = {part: _numbers(table[columns[part]], place) if part in columns else 1.0 for part in _NUMBERS}
     table = table.select(pl.col(column).cast(pl.String).alias(part) for part, column in columns.items())
-    table = table.with_columns(times=times)
+    table = table.with_columns(**times)
     if "voter" not in columns:
         _warn_of_misspelt(names, place)
         table = table.with_columns(voter=pl.lit("everyone"))
@@ -95,12 +99,12 @@ def _warn_of_misspelt(names: list[str], place: Place) -> None:
             warnings.warn(message, InputWarning, stacklevel=5)
 
 
-def _times(table: pl.DataFrame, place: Place) -> pl.Series:
-    """Return how many times each row counts."""
-    times = frames.numbers(table[_columns(table)["times"]], place)
-    for row in np.flatnonzero(~(np.isfinite(times) & (times >= 0)))[:1]:
-        raise InputError(f"{place(row)}: the times must be a number, 0 or more")
-    return pl.Series(times)
+def _numbers(column: pl.Series, place: Place) -> pl.Series:
+    """Return how many times each row counts, or how many voters it stands for."""
+    found = frames.numbers(column, place)
+    for row in np.flatnonzero(~(np.isfinite(found) & (found >= 0)))[:1]:
+        raise InputError(f"{place(row)}: the {column.name} must be a number, 0 or more")
+    return pl.Series(found)
 
 
 def _votes(comparisons: pl.DataFrame, place: Place) -> Arguments:
@@ -110,20 +114,25 @@ def _votes(comparisons: pl.DataFrame, place: Place) -> Arguments:
     a, b = np.split(both, 2)
     m, n = len(voters), len(names)
     frames.require_room((m, n, n), comparisons.height, place.name)
-    outcome, times = (comparisons[column].to_numpy() for column in ("outcome", "times"))
+    outcome, times, every = (comparisons[column].to_numpy() for column in ("outcome", *_NUMBERS))
+    multiplicity = np.zeros(m)
+    multiplicity[voter] = every
+    for row in np.flatnonzero(multiplicity[voter] != every)[:1]:
+        raise InputError(f"{place(row)}: voter {voters[voter[row]]!r} has another multiplicity in another row")
     pairs = np.zeros((m, n, n))
     np.add.at(pairs, (voter, a, b), times * outcome)
     np.add.at(pairs, (voter, b, a), times * (1 - outcome))
-    return {"pairs": pairs, "voters": voters, "alternatives": names}
+    return {"pairs": pairs, "voters": voters, "alternatives": names, "multiplicity": multiplicity}
 
 
-def _rows(profile: Profile) -> pl.DataFrame:
+def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
     """Return the table of one decision."""
-    times = np.asarray(profile.pairs * profile.multiplicity[..., None, None])
+    times = np.asarray(profile.pairs)
     i, j, k = np.nonzero(times)
     voters, names = (np.array(list(map(str, given)), dtype=object) for given in (profile.voters, profile.alternatives))
     columns = {"voter": voters[i].tolist(), "left": names[j].tolist(), "right": names[k].tolist()}
-    return pl.DataFrame({**columns, "winner": "left", "times": times[i, j, k]})
+    many = {"multiplicity": np.asarray(profile.multiplicity)[i]} if weighed else {}
+    return pl.DataFrame({**columns, "winner": columns["left"], "times": times[i, j, k], **many})
 
 
 def _columns(table: pl.DataFrame) -> dict[str, str]:

@@ -26,6 +26,8 @@ def recognised(table: pl.DataFrame) -> bool:
 
 def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
     """Turn a wide table into a Profile."""
+    if "" in table.columns:
+        raise InputError(f"{place.name}: a column has no name; call it voter if it names them, else leave it out")
     table = _parsed(table, place)
     if said.counts is not None:
         table = _with_counts(table, place.name, *said.counts)
@@ -84,7 +86,8 @@ def _votes(
 
 def _kind(cells: Array, name: str, said: Options) -> str:
     """Tell ranks from values: by what was said, or because no rank is negative."""
-    if said.ballots == "rank":
+    favourites = said.ballots == "top" and bool((np.isnan(cells) | (cells == 1)).all())
+    if said.ballots == "rank" or favourites:
         return "ranks"
     if said.ballots == "value" or said.lower_is_better or (cells < 0).any():
         return "values"
@@ -111,6 +114,8 @@ def _with_counts(table: pl.DataFrame, name: str, counts: pl.DataFrame, where: Pl
 def _matching(wanted: pl.DataFrame, found: pl.DataFrame, name: str) -> list[int]:
     """Return where the keys of the one table stand in the other."""
     row = {tuple(map(str, key)): i for i, key in enumerate(found.rows())}
+    if len(row) < found.height:
+        raise InputError(f"{name}: has the counts of a voter twice; give a row for each, with the decision if needed")
     keys = [tuple(map(str, key)) for key in wanted.rows()]
     if lacking := [key for key in keys if key not in row]:
         raise InputError(f"{name}: has no counts of voter {lacking[0][-1]!r}; give a row for each voter")

@@ -2,8 +2,11 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from veritally.arrays import Array, inner, namespace
 from veritally.ballots import CARDINAL, Ballots
+from veritally.errors import InputError
 from veritally.likelihood.density import Means, Spread
 from veritally.likelihood.rankings import Derivatives, ranking
 
@@ -132,6 +135,11 @@ def _information(ballots: Ballots, gradient: Array, truth: Array, means: Means) 
 def _pairs(pairs: Array, truth: Array, means: Means, order: int) -> Derivatives:
     """Log-probabilities Φ((μ_j − μ_k)/√(s_j² + s_k²)) of comparisons, each of one observation of both, added up."""
     xp = namespace(pairs, truth)
+    if means.counts is not None or means.cap is not None or np.any(means.between):
+        raise InputError(
+            "comparisons of pairs are of one observation each, with normal noise: cap, count_error, noise and omega "
+            "are for other votes; leave them out"
+        )
     square = means.spread(xp.ones(pairs.shape[:-1], dtype=pairs.dtype)).deviations[0] ** 2
     apart = truth[..., None, :, None] - truth[..., None, None, :]
     log, rate, bend = Spread(xp.sqrt(square[..., None] + square[..., None, :])[None]).under(apart)
