@@ -116,7 +116,9 @@ def test_choose_says_how_sure_the_cut_is():
 
 def test_ballots_that_stand_for_several_voters_are_counted(file):
     path = file("voter,alternative,rank,multiplicity\nu,A,1,12\nu,B,2,12\nv,A,2,7\nv,B,1,7\n")
-    assert "19 voters on 2 ballots" in run("decide", path).output
+    printed = run("decide", path).output
+    assert "19 voters on 2 ballots" in printed
+    assert "Votes on two alternatives hardly tell that" in printed
     assert "2; 2 ballots stand for 19" in " ".join(run("check", path).output.split())
 
 

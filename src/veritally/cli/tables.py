@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from veritally.experiments.tables import Reproduction
 
 _BAR, _SHORT = 30, 20  # characters
+_FEWEST = 2  # alternatives
 _ROUGH = 0.1  # of importance samples that count, below which the answer is rough
 _MANIFOLD = 5  # leads in one contribution, beyond which shares of the lead say little
 _WIDEST = 120  # of a table of numbers, which rather wraps than loses digits
@@ -221,6 +222,10 @@ def _found_out(outcome: Outcome, belief: Belief) -> list[str]:
     ratio, low, high = (float(x) for x in belief.scale)
     if low < high:
         lines.append(f"Estimated: σ/τ = {ratio:.2g} ({low:.2g} to {high:.2g}), one observation's noise to the spread.")
+        if len(outcome.alternatives) == _FEWEST:
+            lines.append(
+                "Votes on two alternatives hardly tell that: give --sigma and --tau if you know about what they are."
+            )
     if not np.isnan(belief.count_error):
         lines.append(f"Allowed for: errors of counts of size {float(belief.count_error):.2g}.")
     if not np.isnan(belief.omega):
