@@ -55,6 +55,8 @@ class Posterior(Clonable):
     omega
         The standard deviation by which voters differ however much they saw, so that x_ij ~ N(μ_j, σ²/c_ij + ω²): a
         number beside σ, or ``"estimated"``, one for all decisions; None for not at all.
+    between
+        ω²/σ² where σ is not told.
     votes
         The kind of votes to use; None for the finest given.
     estimate
