@@ -4,7 +4,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test bench format setup clean
+.PHONY: demo test bench peers format setup clean
 
 setup: .venv/installed
 
@@ -24,12 +24,22 @@ test: setup
 	$(BIN)/pytest --numprocesses auto
 
 bench: setup
-	$(PYTHON) -m pip --python $(BIN)/python install --quiet --editable '.[dev,peers]'
 	$(BIN)/python benchmarks/run.py
+
+# Other libraries have an environment of their own, since some need an older NumPy.
+peers: .venv-peers/installed
+	.venv-peers/bin/pytest --noconftest tests/peers
+	cd benchmarks && OPENBLAS_NUM_THREADS=1 ../.venv-peers/bin/python -m peers
+
+.venv-peers/installed: pyproject.toml benchmarks/peers/requirements.txt
+	$(PYTHON) -m venv --without-pip .venv-peers
+	PIP_CONSTRAINT= $(PYTHON) -m pip --python .venv-peers/bin/python install --quiet --editable . \
+		--requirement benchmarks/peers/requirements.txt
+	touch $@
 
 format: setup
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-peers .mypy_cache .pytest_cache .ruff_cache .hypothesis
