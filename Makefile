@@ -4,7 +4,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test bench pages docs format setup clean
+.PHONY: demo test bench peers pages docs format setup clean
 
 setup: .venv/installed
 
@@ -24,8 +24,18 @@ test: setup
 	$(BIN)/pytest --numprocesses auto
 
 bench: setup
-	$(PYTHON) -m pip --python $(BIN)/python install --quiet --editable '.[dev,peers]'
 	$(BIN)/python benchmarks/run.py
+
+# Other libraries have an environment of their own, since some need an older NumPy.
+peers: .venv-peers/installed
+	.venv-peers/bin/pytest --noconftest tests/peers
+	cd benchmarks && OPENBLAS_NUM_THREADS=1 ../.venv-peers/bin/python -m peers
+
+.venv-peers/installed: pyproject.toml benchmarks/peers/requirements.txt
+	$(PYTHON) -m venv --without-pip .venv-peers
+	PIP_CONSTRAINT= $(PYTHON) -m pip --python .venv-peers/bin/python install --quiet --editable . \
+		--requirement benchmarks/peers/requirements.txt
+	touch $@
 
 # What is made of the code and of what was measured: the rules, the command, the figures for choosing a rule.
 pages: setup
@@ -41,4 +51,4 @@ format: setup
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf .venv site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-peers site .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""What the exact posterior is worth, beside its regret: python benchmarks/exact.py calibration|estimated|mean|peers.
+"""What the exact posterior is worth, beside its regret: python benchmarks/exact.py calibration|estimated|mean.
 
 Writes docs/exact/<name>.json, a row after each measurement; rows that are there are not measured again.
 """
@@ -59,18 +59,6 @@ def mean() -> Iterator[Row]:
             yield {"scenario": table, "voters": voters, "instances": number}
 
 
-def peers() -> Iterator[Row]:
-    """Yield how many profiles to compare with other libraries on: 10 voters on 10 alternatives, variance 100."""
-    yield {"instances": 1500}
-
-
-def beside(row: Row) -> Row:
-    """Return regrets, and how much more they are than those of the posterior, paired."""
-    from run import peers
-
-    return {"rows": peers(row["instances"])[2]}
-
-
 def compared(other: str) -> Callable[[Row], Row]:
     """Return the regrets of the posterior and of another one, and their paired difference."""
 
@@ -93,7 +81,6 @@ WHAT: dict[str, tuple[Callable[[], Iterator[Row]], Callable[[Row], Row]]] = {
     "calibration": (calibration, calibrated),
     "estimated": (estimated, compared("sigma=estimated")),
     "mean": (mean, compared("estimate=mean")),
-    "peers": (peers, beside),
 }
 
 

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from page import put_section
 
 import veritally as vt
 
@@ -177,53 +178,6 @@ def exact_score(voters):
     )
 
 
-def peers(profiles=60):
-    """The posterior of 10 voters on 10 alternatives, variance 100, against TrueSkillThroughTime with σ/√c; one core.
-
-    Also the regrets of both, and of choix, which knows no counts, with paired standard errors.
-    """
-    import choix
-    import trueskillthroughtime as ttt
-
-    trials = vt.simulate(vt.Scenario(sigma=10.0), instances=profiles, seed=3)
-    values, counts = np.asarray(trials.profile.values), np.asarray(trials.profile.counts)
-    rankings = trials.profile.as_rankings()
-
-    def skills(d):
-        order = np.argsort(-values[d], axis=1)
-        # A voter's mean is the alternative with a partner of its own, of whom nothing is known but σ/√c.
-        games = [[[f"a{j}", f"{i}-{j}"] for j in places] for i, places in enumerate(order)]
-        players = {f"a{j}": ttt.Player(ttt.Gaussian(0.0, 1.0), 0.0, 0.0) for j in range(10)}
-        for i, j in np.ndindex(10, 10):
-            players[f"{i}-{j}"] = ttt.Player(ttt.Gaussian(0.0, 10 / np.sqrt(counts[d, i, j])), 0.0, 0.0)
-        results = [list(range(10, 0, -1))] * 10
-        history = ttt.History(games, results, [1] * 10, priors=players, gamma=0.0)
-        history.convergence(epsilon=1e-3, iterations=10, verbose=False)
-        curves = history.learning_curves()
-        return [curves[f"a{j}"][-1][1].mu for j in range(10)]
-
-    found = {}
-    start = time.perf_counter()
-    found["posterior"] = vt.evaluate(rankings, ["posterior"], sigma=10.0, tau=1.0)["posterior"]
-    ours = time.perf_counter() - start
-    start = time.perf_counter()
-    found["TrueSkillThroughTime"] = np.array([skills(d) for d in range(profiles)])
-    theirs = time.perf_counter() - start
-    orders = [[tuple(map(int, np.argsort(-ballot))) for ballot in votes] for votes in values]
-    found["choix"] = np.array([choix.ilsr_rankings(10, ballots, alpha=0.01) for ballots in orders])
-    best = trials.truth.max(axis=-1)
-    regret = {
-        name: best - np.take_along_axis(trials.truth, np.argmax(scores, axis=-1)[:, None], axis=-1)[:, 0]
-        for name, scores in found.items()
-    }
-    more = {name: own - regret["posterior"] for name, own in regret.items()}
-    rows = [
-        {"rule": name, "regret": own.mean(), "more": more[name].mean(), "se": more[name].std() / profiles**0.5}
-        for name, own in regret.items()
-    ]
-    return ours / profiles, theirs / profiles, rows
-
-
 def universal():
     """The universal network's estimates and P(best) at 300 voters, against those of the posterior; one core."""
     ballots = vt.simulate("high-variance", voters=300, instances=10).profile.as_rankings().ballots
@@ -266,10 +220,6 @@ def main():
     posterior = vt.rule("posterior", sigma=31.6, tau=1.0)
     climbing = quickest(lambda: posterior.scores(ballots), 1)
     rows.append(row("`posterior`, σ given, 50,000 × 10, one core", "`score` on the same", climbing, ours, "40"))
-    what = "`posterior`, σ given, 10 × 10, a profile, one core"
-    ours, theirs, regrets = peers()
-    note = "regret: " + ", ".join(f"{x['rule']} {x['regret']:.3f} (+{x['more']:.3f} ± {x['se']:.3f})" for x in regrets)
-    rows.append(row(what, "TrueSkillThroughTime", ours, theirs, "1/5", note))
     what = "`learned-universal`, σ given, 300 × 10, estimates and P(best), one core"
     rows.append(row(what, "`posterior` on the same", *universal(), "1/20"))
     many, few = growth()
@@ -284,14 +234,16 @@ def main():
         ]
     )
     print(table)
-    (ROOT / "docs" / "benchmarks.md").write_text(
-        "# Benchmarks\n\nRatios within one run of `make bench`, which rewrites this page; the seconds are those of the "
+    put_section(
+        ROOT / "docs" / "benchmarks.md",
+        "speed",
+        "Ratios within one run of `make bench`, which rewrites this part of the page; the seconds are those of the "
         f"machine that ran it last.\n\n{table}\n\n## On an accelerator\n\n"
         f"The paper's four tables with 100,000 instances a cell and {gpu['rules']} rules on one {gpu['device']}: "
         f"**{gpu['process']:.0f} s** from the start of the process, {gpu['until_the_first_chunk']:.0f} s of them until "
         f"the first chunk was done, mostly compilation (limit 60; `python benchmarks/gpu.py`, JAX {gpu['jax']}, the "
         f"median of three runs). With the exact rules on rankings and favourites, {exact['rules']} in all: "
-        f"**{exact['seconds']:.0f} s** (limit 600; `python benchmarks/gpu.py exact`).\n"
+        f"**{exact['seconds']:.0f} s** (limit 600; `python benchmarks/gpu.py exact`).\n",
     )
 
 

@@ -1,0 +1,215 @@
+"""The report: a table and a picture in docs/benchmarks.md, all that was measured in docs/peers/README.md."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+from page import put_section
+from rows import Row, read_rows
+
+from peers.cells import INSTANCES, SCENARIOS
+from peers.methods import METHODS, OURS, PEERS
+
+DOCS = Path(__file__).parents[2] / "docs"
+RESULTS = DOCS / "peers" / "results.json"
+_DATASETS = ("flights13", "llmfao", "polls538")
+_UNITS = ((1e6, "s"), (1e3, "ms"))  # in microseconds
+_SURE = 2  # standard errors
+_SAME = "TrueSkillThroughTime"
+_LIMIT = 1 / 5  # of its time until it converges, for the posterior
+_PLAIN = (
+    "- On whole rankings without ties, Bradley–Terry orders alternatives by their wins, as Borda does, and differs in "
+    "ties alone. What it adds shows where pairs were compared unequally often, as in `llmfao`.",
+)
+
+# Okabe & Ito's colours; ours are filled, those of one library share one.
+_COLOURS = {
+    "posterior": "#0072B2", "learned-universal": "#56B4E9", "pairwise": "#009E73", "pairwise-normalized": "#999933",
+    "borda": "#E69F00", "plurality": "#CC79A7", "mean": "#000000", "TrueSkillThroughTime": "#0072B2",
+    "choix": "#D55E00", "evalica": "#882255", "crowd-kit": "#117733", "pref_voting": "#E69F00", "PyMARE": "#000000",
+}  # fmt: skip
+_MARKS = "osD^"
+
+_SECTION = """\
+## Beside other libraries
+
+Measured by `make peers`, which rewrites this part of the page; [all figures](peers/README.md), with 30 and 100 voters.
+All see the same decisions: the paper's scenarios with 10 alternatives, here with 10 voters, and the
+[data sets](real-data.md). In brackets, how much more regret than `posterior` has on the same votes (rankings, of
+`llmfao` judgements; of values `posterior on values`), with the paired standard error, by clusters where there are such.
+Bold: lower than `posterior` by more than two of them. Time is that of one core for one decision of the first column,
+from plain lists or arrays to scores, when it is alone; for what takes many at once also in a batch of {batch}.
+
+{table}
+
+![Regret against time, log–log](peers/regret-time.svg)
+
+Filled marks are ours, in a batch; lines go from 10 to 30 and 100 voters. No regret at all is left out.
+
+{found}
+
+What each was given, and what it cannot use:
+
+{given}
+"""
+
+_README = """\
+# Other libraries beside our rules, measured
+
+Made by `make peers`; what it means is in [benchmarks](../benchmarks.md#beside-other-libraries). *More* is the paired
+difference of regret to `posterior` on votes of the same kind, ± its standard error, by clusters for data sets. Times
+are of one core, for one decision; *alone* where a method takes many at once but is given one. Methods that are slow see
+the first decisions only, and are compared with `posterior` on these.
+"""
+
+
+def write() -> None:
+    """Write all of it from the rows that were measured."""
+    rows = read_rows(RESULTS)
+    draw(rows, RESULTS.with_name("regret-time.svg"))
+    (RESULTS.parent / "README.md").write_text(whole(rows))
+    given = "\n".join(f"- **{method.name}**: {method.about}." for method in PEERS)
+    text = _SECTION.format(table=table(rows), found=findings(rows), given=given, batch=INSTANCES[10])
+    put_section(DOCS / "benchmarks.md", "peers", text)
+
+
+def table(rows: list[Row]) -> str:
+    """Return the regrets at 10 voters and on data sets, a line for each method."""
+    places = [*((name, 10) for name in SCENARIOS), *((name, None) for name in _DATASETS)]
+    found = {(row["method"], row["cell"], row["voters"]): row for row in rows}
+    lines = [_line("", *(name for name, _ in places), "time"), "|---" * (len(places) + 2) + "|"]
+    for method in METHODS:
+        cells = [_cell(found.get((method.name, *place))) for place in places]
+        own = found.get((method.name, *places[0])) or found.get((method.name, "llmfao", None))
+        name = f"`{method.name}`" if method in OURS else method.name
+        lines.append(_line(name, *cells, _times(own) if own else ""))
+    return "\n".join(lines)
+
+
+def _line(*cells: Any) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(row: Row | None) -> str:
+    if row is None:
+        return ""
+    regret = f"{row['regret']:.4f} ± {row['se']:.4f}"
+    return regret if row["method"] == row["reference"] else f"{regret}<br>({_more(row)})"
+
+
+def _more(row: Row) -> str:
+    more = f"{row['difference']:+.4f} ± {row['difference_se']:.4f}"
+    return f"**{more}**" if _surely_lower(row) else more
+
+
+def _surely_lower(row: Row) -> bool:
+    return row["difference"] < -_SURE * row["difference_se"]
+
+
+def _times(row: Row) -> str:
+    return f"{_time(row['alone'])}<br>({_time(row['microseconds'])})" if "alone" in row else _time(row["microseconds"])
+
+
+def _time(microseconds: float) -> str:
+    """Write a time with two digits."""
+    size, unit = next(((size, unit) for size, unit in _UNITS if microseconds >= size), (1, "µs"))
+    digits = max(0, 1 - math.floor(math.log10(microseconds / size)))
+    return f"{microseconds / size:.{digits}f} {unit}"
+
+
+def findings(rows: list[Row]) -> str:
+    """Say what is to be seen."""
+    return "\n".join([_better(rows), _same_model(rows), *_PLAIN])
+
+
+def _better(rows: list[Row]) -> str:
+    """Say where others are better."""
+    peers = {method.name for method in PEERS}
+    others = [row for row in rows if row["method"] in peers]
+    better = [row for row in others if _surely_lower(row)]
+    worse = [row for row in others if row["difference"] > _SURE * row["difference_se"]]
+    said = [f"{row['method']} in {_place(row)} ({_more(row).strip('*')})" for row in better]
+    return (
+        f"- Of {len(others)} comparisons of another library with `posterior` on the same votes, with any number of "
+        f"voters, {len(worse)} show more regret by over {_SURE} standard errors, {len(better)} less"
+        + (f": {'; '.join(said)}." if said else ".")
+    )
+
+
+def _same_model(rows: list[Row]) -> str:
+    """Compare the posterior with the same model elsewhere, at 10 voters in high variance."""
+    own = {row["method"]: row for row in rows if (row["cell"], row["voters"]) == ("high-variance", 10)}
+    ours, once, converged = own["posterior"], own[f"{_SAME}, one pass"], own[f"{_SAME}, converged"]
+    ratio = ours["alone"] / converged["microseconds"]
+    return (
+        f"- {_SAME} with noise σ/√c is the model of `posterior`, inferred in a like manner, where counts are right. "
+        f"Alone `posterior` takes {_time(ours['alone'])}, in a batch {_time(ours['microseconds'])}; {_SAME} "
+        f"{_time(once['microseconds'])} in one pass, {_time(converged['microseconds'])} until it converges, of which "
+        f"`posterior` takes {ratio:.2f} (limit {_LIMIT:g})."
+    )
+
+
+def _place(row: Row) -> str:
+    return row["cell"] if row["voters"] is None else f"{row['cell']} with {row['voters']} voters"
+
+
+def whole(rows: list[Row]) -> str:
+    """Return all that was measured."""
+    parts = [_README]
+    places = dict.fromkeys((row["cell"], row["voters"]) for row in rows)
+    for name, voters in places:
+        own = sorted((row for row in rows if (row["cell"], row["voters"]) == (name, voters)), key=_order)
+        parts += [f"## {_place(own[0])}\n", _line("method", "regret", "more", "decisions", "time", "alone")]
+        parts += ["|---" * 6 + "|", *map(_full, own), ""]
+    return "\n".join(parts)
+
+
+def _order(row: Row) -> tuple[bool, float]:
+    """Put those on values first, then by regret."""
+    return row["reference"] != "posterior on values", row["difference"]
+
+
+def _full(row: Row) -> str:
+    regret = f"{row['regret']:.4f} ± {row['se']:.4f}"
+    alone = _time(row["alone"]) if "alone" in row else ""
+    more = "" if row["method"] == row["reference"] else _more(row)
+    return _line(row["method"], regret, more, f"{row['instances']:,}", _time(row["microseconds"]), alone)
+
+
+def draw(rows: list[Row], path: Path) -> None:
+    """Draw regret against time, a panel for each scenario and data set."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context({"svg.hashsalt": "peers", "svg.fonttype": "none", "font.size": 9}):
+        figure = Figure(figsize=(13, 6.5), layout="constrained")
+        panels = figure.subplots(2, 4).ravel()
+        for name, ax in zip((*SCENARIOS, *_DATASETS), panels, strict=False):
+            _panel(ax, name, [row for row in rows if row["cell"] == name and row["regret"] > 0])
+        handles = {text: line for ax in panels[:-1] for line, text in zip(*ax.get_legend_handles_labels(), strict=True)}
+        names = [method.name for method in METHODS]
+        panels[-1].axis("off")
+        panels[-1].legend([handles[name] for name in names], names, loc="center", frameon=False, fontsize=8)
+        figure.supxlabel("microseconds of one core for a decision")
+        figure.supylabel("regret")
+        figure.savefig(path, metadata={"Date": None})
+
+
+def _panel(ax: Any, name: str, rows: list[Row]) -> None:
+    for method in METHODS:
+        own = sorted((row for row in rows if row["method"] == method.name), key=lambda row: row["voters"] or 0)
+        colour, mark = _look(method.name)
+        times, regrets = ([row[key] for row in own] for key in ("microseconds", "regret"))
+        face = colour if method in OURS else "none"
+        ax.plot(times, regrets, mark, color=colour, mfc=face, linewidth=0.5, linestyle="-", ms=5, label=method.name)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_title(name, loc="left")
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _look(name: str) -> tuple[str, str]:
+    """Return the colour of a family, and a mark for each of its members."""
+    family = next(key for key in sorted(_COLOURS, key=len, reverse=True) if name.startswith(key))
+    members = [method.name for method in METHODS if method.name.startswith(family)]
+    return _COLOURS[family], _MARKS[members.index(name) % len(_MARKS)]
