@@ -29,7 +29,7 @@ def plan() -> Iterator[Row]:
                 yield {"cell": name, "voters": voters, "method": method.name, "instances": number}
 
 
-def reference(method: Method, cell: Row) -> str:
+def reference(method: Method, cell: str) -> str:
     """Return the rule that differences are taken to: the posterior of the same votes."""
     if method.votes == "values":
         return "posterior on values"
@@ -46,7 +46,7 @@ def cell_of(name: str, voters: int | None) -> Cell:
     return cell
 
 
-def regrets(method: Method, cell: Cell) -> tuple[np.ndarray, float]:
+def judged(method: Method, cell: Cell) -> tuple[np.ndarray, float]:
     """Return the regret of each decision, and microseconds of the processor for each."""
     started = time.process_time()
     scores = method.scores(cell)
@@ -57,10 +57,10 @@ def regrets(method: Method, cell: Cell) -> tuple[np.ndarray, float]:
     return found[0, 0], 1e6 * spent / len(cell)
 
 
-@lru_cache(maxsize=2)
-def referred(name: str, cell: Cell) -> np.ndarray:
-    """Return the regrets of a rule that others are compared with."""
-    return regrets(_BY_NAME[name], cell)[0]
+@lru_cache(maxsize=4)
+def kept(name: str, cell: Cell) -> tuple[np.ndarray, float]:
+    """Return the same and keep it, for those who are compared with it."""
+    return judged(_BY_NAME[name], cell)
 
 
 def measured(row: Row) -> Row:
@@ -69,8 +69,8 @@ def measured(row: Row) -> Row:
     other = reference(method, row["cell"])
     part = cell.first(row["instances"])
     next(iter(map(method.scores, cell.singles(1))))  # what is compiled or loaded at first
-    own, spent = regrets(method, part)
-    both = summary(np.stack([referred(other, cell)[: len(own)], own])[None], part.clusters)
+    own, spent = kept(method.name, part)
+    both = summary(np.stack([kept(other, cell)[0][: len(own)], own])[None], part.clusters)
     difference, error = both.differences(0)
     found = {
         "regret": float(both.means[0, 1]),
@@ -81,7 +81,7 @@ def measured(row: Row) -> Row:
         "microseconds": spent,
     }
     if method.batch:
-        found["alone"] = float(np.mean([regrets(method, single)[1] for single in _ready(cell)]))
+        found["alone"] = float(np.mean([judged(method, single)[1] for single in _ready(cell)]))
     return found
 
 

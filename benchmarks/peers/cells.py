@@ -13,7 +13,7 @@ from peers.votes import Judgements, Votes
 from veritally.experiments.lineup import Told
 
 SCENARIOS = ("high-variance", "low-variance", "count-noise", "count-replacement")
-INSTANCES = {10: 600, 30: 300, 100: 150}  # by the number of voters
+INSTANCES = {10: 2000, 30: 800, 100: 250}  # by the number of voters
 _SEED = 2020
 _WHOLE = {"flights13": 1, "llmfao": 1, "polls538": 100}  # what a share is of
 _LEAST = 1e-6  # of a scale, where all values are the same

@@ -1,9 +1,8 @@
 """What is compared: our rules and other libraries, each with what it is given and what it cannot use."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from types import MappingProxyType
 
 import numpy as np
 
@@ -42,7 +41,7 @@ class Method:
     votes: str = "rankings"
     batch: bool = False
     about: str | None = None
-    most: Limits = MappingProxyType(_ALL)
+    most: Limits = field(default_factory=lambda: _ALL)
 
 
 def _own(rule: str, kind: str, cell: Cell) -> np.ndarray:
@@ -99,7 +98,7 @@ PEERS = (
         libraries.trueskill_converged,
         "the same as a history of ballots at one time, back and forth until it converges (at most ten times; noise by "
         "a partner of each player). Not for ties, whose margin it takes from other noise; slow",
-        {10: 100, 30: 30},
+        {10: 50, 30: 10},
     ),
     _peer(
         "choix, Plackett–Luce",
@@ -132,7 +131,7 @@ PEERS = (
         "the pairs of each ballot (of `llmfao` the judgements), left and right by lot, ties left out, with the voter's "
         "name, whose skill and bias it learns. It cannot use counts. In 1.4.2 its gradient by skills and biases is not "
         "that of its objective, by finite differences, and the search ends after a few steps",
-        _without(30, 100) | {10: 80},
+        _without(30, 100) | {10: 60},
     ),
     _peer(
         "pref_voting, Borda",
@@ -140,7 +139,11 @@ PEERS = (
         "rankings; where voters did not see all, Borda by margins, so that the unseen is not below. It cannot use "
         "counts",
     ),
-    _peer("pref_voting, Beat Path", libraries.beat_path, "the same. (Its Kemeny rule tries all 10! orders.)"),
+    _peer(
+        "pref_voting, Beat Path",
+        libraries.beat_path,
+        "the same. Its Kemeny rule, which tries all 10! orders, is left out",
+    ),
     _peer("pref_voting, plurality", libraries.plurality, "the same; tied favourites share a point"),
     Method(
         "PyMARE, fixed effects",

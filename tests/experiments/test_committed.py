@@ -106,3 +106,14 @@ def test_figures_on_real_data_were_measured():
     for name in vt.datasets.names():
         for row in json.loads((real / f"{name}.json").read_text()):
             assert f"{row['regret']:.4f} ± {row['se']:.4f} | {row['accuracy']:.3f}" in report
+
+
+def test_figures_of_other_libraries_were_measured():
+    """Every figure with its error in docs/benchmarks.md stands in the report, and the report is what was measured."""
+    peers = DOCS.parent / "peers"
+    report = (peers / "README.md").read_text()
+    told = re.findall(r"[+-]?\d\.\d+ ± \d\.\d+", (peers.parent / "benchmarks.md").read_text())
+    assert len(told) > 200
+    assert not [figure for figure in told if figure not in report]
+    for row in json.loads((peers / "results.json").read_text()):
+        assert f"| {row['method']} | {row['regret']:.4f} ± {row['se']:.4f} |" in report
