@@ -10,7 +10,7 @@ import polars as pl
 
 import veritally as vt
 from peers.votes import Judgements, Votes
-from veritally.experiments.lineup import Told
+from veritally.noise.told import Told
 
 SCENARIOS = ("high-variance", "low-variance", "count-noise", "count-replacement")
 INSTANCES = {10: 2000, 30: 800, 100: 250}  # by the number of voters

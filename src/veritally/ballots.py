@@ -137,6 +137,12 @@ def coarsened(ballots: Ballots, kind: Kind) -> Ballots:
     return _TYPES[kind](votes, counts, *rest)
 
 
+def comparisons(pairs: Array) -> Array:
+    """Count the comparisons in which each alternative took part, ``(..., voter, alternative)``."""
+    xp = namespace(pairs)
+    return xp.sum(pairs, axis=-1) + xp.sum(pairs, axis=-2)
+
+
 def _shares(pairs: Array, counts: Array) -> Array:
     """Return the share of its comparisons that each alternative won, NaN for none."""
     xp = namespace(counts)

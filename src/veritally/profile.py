@@ -19,6 +19,7 @@ from veritally.ballots import (
     check_pairs,
     check_unseen,
     coarsened,
+    comparisons,
     favourites_from,
     find,
     frozen,
@@ -183,7 +184,7 @@ class Profile:
         exists = self._existing(shape)
         if kind == "pairs":
             check_pairs(votes, where)
-            counts = xp.sum(votes, axis=-1) + xp.sum(votes, axis=-2)
+            counts = comparisons(votes)
             reject((counts > 0) & ~xp.asarray(exists), "comparisons with what is not there", where)
         if counts is None:
             counts = exists
@@ -430,7 +431,7 @@ class Profile:
             votes = xp.take(xp.take(votes, rows, axis=axis), columns, axis=axis + 1)
         if self.kind == "pairs":
             votes = xp.take(votes, columns, axis=-1)
-            counts = xp.sum(votes, axis=-1) + xp.sum(votes, axis=-2)
+            counts = comparisons(votes)
         if self.kind == "rankings":
             votes = midranks(xp.where(votes > 0, votes, xp.nan))
         if self.kind == "mixed":

@@ -96,24 +96,26 @@ def test_the_universal_network_is_near_the_posterior(results):
     assert ratios.group_by("table").agg(pl.col("ratio").mean())["ratio"].max() < 1.005
 
 
+def figures_stand(page, report, least):
+    """Say whether every figure with its error on a page, of which there are many, stands in a report."""
+    told = re.findall(r"[+-]?\d\.\d+ ± \d\.\d+", page.read_text())
+    return len(told) > least and all(figure in report for figure in told)
+
+
 def test_figures_on_real_data_were_measured():
-    """Every figure with its error in docs/real-data.md stands in the report, and the report is what was measured."""
+    """Those of docs/real-data.md stand in the report, and the report is what was measured."""
     real = DOCS.parent / "real"
     report = (real / "README.md").read_text()
-    told = re.findall(r"[+-]?\d\.\d+ ± \d\.\d+", (real.parent / "real-data.md").read_text())
-    assert len(told) > 80
-    assert not [figure for figure in told if figure not in report]
+    assert figures_stand(real.parent / "real-data.md", report, 80)
     for name in vt.datasets.names():
         for row in json.loads((real / f"{name}.json").read_text()):
             assert f"{row['regret']:.4f} ± {row['se']:.4f} | {row['accuracy']:.3f}" in report
 
 
 def test_figures_of_other_libraries_were_measured():
-    """Every figure with its error in docs/benchmarks.md stands in the report, and the report is what was measured."""
+    """Those of docs/benchmarks.md stand in the report, and the report is what was measured."""
     peers = DOCS.parent / "peers"
     report = (peers / "README.md").read_text()
-    told = re.findall(r"[+-]?\d\.\d+ ± \d\.\d+", (peers.parent / "benchmarks.md").read_text())
-    assert len(told) > 200
-    assert not [figure for figure in told if figure not in report]
+    assert figures_stand(peers.parent / "benchmarks.md", report, 200)
     for row in json.loads((peers / "results.json").read_text()):
         assert f"| {row['method']} | {row['regret']:.4f} ± {row['se']:.4f} |" in report

@@ -11,9 +11,10 @@ from scipy import stats
 
 import veritally as vt
 from veritally.ballots import TopChoices, by_kind
-from veritally.experiments.lineup import Entry, Lineup, Told
+from veritally.experiments.lineup import Entry, Lineup
 from veritally.experiments.run import judge_drawn, run
 from veritally.noise.simulation import draws
+from veritally.noise.told import Told
 from veritally.rules.rule import scores_of
 
 RULES = ("mean", "borda", "pairwise", "top-zero")

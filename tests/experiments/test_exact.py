@@ -10,10 +10,11 @@ from veritally.errors import InputError
 from veritally.experiments.calibration import Calibration, calibrate
 from veritally.experiments.claims import against
 from veritally.experiments.document import to_markdown
-from veritally.experiments.lineup import Entry, Lineup, Told
+from veritally.experiments.lineup import Entry, Lineup
 from veritally.experiments.report import document
 from veritally.experiments.tables import measure_tables
 from veritally.noise.scenario import SCENARIOS
+from veritally.noise.told import Told
 
 RESULTS = Path(__file__).parents[2] / "docs" / "exact" / "results.csv"
 

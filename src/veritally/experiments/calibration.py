@@ -11,10 +11,11 @@ from veritally.arrays import Array
 from veritally.ballots import Kind, coarsened
 from veritally.checks import whole
 from veritally.errors import InputError
-from veritally.experiments.lineup import Entry, Told
+from veritally.experiments.lineup import Entry
 from veritally.inference.posterior import Posterior
 from veritally.noise.scenario import Draws, Scenario, scenario
 from veritally.noise.simulation import Backend, ballots_from, draw_in_jax, draws
+from veritally.noise.told import Told
 
 _BINS = 20
 _AT_ONCE = {"numpy": 100, "jax": 1000}  # decisions, all of which wait for the slowest

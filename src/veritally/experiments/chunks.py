@@ -2,13 +2,10 @@
 
 import functools
 import hashlib
-import importlib
-import importlib.metadata
 import json
 import multiprocessing
 import os
 import pickle
-import platform
 import signal
 import threading
 from collections.abc import Iterator, Sequence
@@ -28,6 +25,7 @@ from veritally.experiments.measures import Moments
 from veritally.experiments.run import compile_together, fitting, run
 from veritally.noise.scenario import Scenario
 from veritally.noise.simulation import Backend
+from veritally.versions import versions
 
 _AHEAD = 4  # chunks handed out for each worker
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -82,7 +80,7 @@ class Chunk:
             "seed": self.seed,
             "instances": [self.start, self.stop, self.size],
             "backend": self.backend,
-            "versions": versions(self.backend),
+            "versions": used(self.backend),
             "device": device(self.backend),
             "source": _fingerprint(),
         }
@@ -180,10 +178,9 @@ def merged(chunks: Sequence[Chunk], workers: int = 1) -> Iterator[tuple[Chunk, M
         yield chunk, total
 
 
-def versions(backend: Backend) -> dict[str, str]:
+def used(backend: Backend) -> dict[str, str]:
     """Return the versions of all that computes."""
-    names = ["veritally", "numpy", "scipy", *(["jax", "jaxlib"] if backend == "jax" else [])]
-    return {"python": platform.python_version(), **{name: _version(name) for name in names}}
+    return versions("veritally", "numpy", "scipy", *(("jax", "jaxlib") if backend == "jax" else ()))
 
 
 def device(backend: Backend) -> str:
@@ -193,13 +190,6 @@ def device(backend: Backend) -> str:
     import jax
 
     return f"{jax.devices()[0].device_kind}, {jax.numpy.zeros(0).dtype}"
-
-
-def _version(name: str) -> str:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:  # run from its source
-        return str(getattr(importlib.import_module(name), "__version__", "source"))
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from veritally.arrays import Array, Random
 from veritally.ballots import numbers
 from veritally.datasets import Dataset
 from veritally.errors import InputError
-from veritally.experiments.lineup import Lineup, Told
+from veritally.experiments.lineup import Lineup
 from veritally.experiments.measures import MEASURES
 from veritally.experiments.placebo import exchanged
 from veritally.experiments.run import judge
@@ -20,6 +20,7 @@ from veritally.io.truth import read_truth
 from veritally.io.votes import read
 from veritally.noise.scenario import Scenario
 from veritally.noise.simulation import Trials
+from veritally.noise.told import Told
 from veritally.parameters import checked_parameters
 from veritally.profile import Profile
 

@@ -10,10 +10,11 @@ import numpy as np
 
 from veritally.arrays import Array, array_library, is_jax, keep_memory, namespace
 from veritally.ballots import Ballots, Kind, by_kind, coarsened
-from veritally.experiments.lineup import Lineup, Told
+from veritally.experiments.lineup import Lineup
 from veritally.experiments.measures import Moments, measure
 from veritally.noise.scenario import Draws, Scenario, check_reports
 from veritally.noise.simulation import Backend, ballots_from, block_size, draw_in_jax, draws
+from veritally.noise.told import Told
 from veritally.rules.rule import scores_of
 
 _RULES = 5  # the stream of rules that draw, beside those of the scenario

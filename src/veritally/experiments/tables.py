@@ -12,7 +12,7 @@ from typing import Any
 from veritally.ballots import require_known
 from veritally.checks import whole
 from veritally.errors import InputError
-from veritally.experiments.chunks import Chunk, check_workers, device, plan, spread, versions
+from veritally.experiments.chunks import Chunk, check_workers, device, plan, spread, used
 from veritally.experiments.ledger import Ledger
 from veritally.experiments.lineup import BEST_OF, Lineup, variants
 from veritally.experiments.measures import Moments
@@ -228,7 +228,7 @@ def measure_tables(
         "seed": seed,
         "backend": backend,
         "device": device(backend),
-        "versions": versions(backend),
+        "versions": used(backend),
     }
     return Reproduction(configuration, lineup.labels, totals)
 

@@ -1,8 +1,6 @@
 """Cards: what a model was trained on and what came of it, for people and for programs."""
 
-import importlib.metadata
 import math
-import platform
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,11 +13,10 @@ from veritally.inference.posterior import Posterior
 from veritally.learned.models import Model
 from veritally.learned.rule import Learned
 from veritally.learned.training import Trained
-from veritally.noise.errors import Percentage, Replacement
-from veritally.noise.observation import BernoulliArms
-from veritally.noise.prior import NormalTruth
 from veritally.noise.scenario import Scenario
 from veritally.noise.simulation import simulate
+from veritally.noise.told import Told
+from veritally.versions import versions
 
 _LEAST = 1e-12  # of a probability whose logarithm is taken
 _SEED = 1 << 20  # from which on seeds are for decisions that nobody trained on
@@ -64,29 +61,17 @@ def held_out(
 
 def _posterior(scenario: Scenario) -> Posterior:
     """Return the exact posterior, told what there is to tell; noise that is not normal is taken for normal."""
-    error = scenario.count_error if isinstance(scenario.count_error, Percentage | Replacement) else None
-    possible = scenario.experience.possible
-    told: dict[str, Any] = {"count_error": error, "count_range": (max(1.0, float(min(possible))), float(max(possible)))}
-    if isinstance(scenario.prior, NormalTruth) and not isinstance(scenario.noise, BernoulliArms):
-        told |= {"sigma": scenario.sigma, "tau": scenario.prior.sd}
-    return Posterior(**told)
+    told = Told.of(scenario)
+    return Posterior(told.sigma, told.tau, count_error=told.count_error, count_range=told.count_range)
 
 
 def carded(
     trained: Trained, lesson: dict[str, Any], steps: int, seed: int, held: dict[str, Any] | None = None
 ) -> Model:
     """Put weights and what there is to say of them together."""
-    names = ("veritally", "numpy", "jax", "optax")
-    versions = {"python": platform.python_version(), **{name: _version(name) for name in names}}
-    card = {"lesson": lesson, "steps": steps, "seed": seed, "held_out": held, "versions": versions}
+    used = versions("veritally", "numpy", "jax", "optax")
+    card = {"lesson": lesson, "steps": steps, "seed": seed, "held_out": held, "versions": used}
     return Model(trained.parameters, {**card, "loss": trained.loss, "curve": trained.curve})
-
-
-def _version(name: str) -> str:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return "source"
 
 
 def rule_of(path: str | Path) -> Callable[[Ballots], Array]:

@@ -1,0 +1,45 @@
+"""What there is to tell of how votes came about."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from veritally.noise.errors import Percentage, Replacement
+from veritally.noise.observation import BernoulliArms
+from veritally.noise.prior import NormalTruth
+from veritally.noise.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Told:
+    """What rules may know of how votes came about.
+
+    Attributes
+    ----------
+    sigma
+        The standard deviation of one observation; None if nobody knows.
+    tau
+        The standard deviation of the truths.
+    count_error, count_range
+        How counts are wrong, and where true ones lie.
+    noise
+        The distribution of one observation.
+    """
+
+    sigma: float | tuple[float, ...] | None = None
+    tau: float | None = None
+    count_error: Any = None
+    count_range: tuple[float, float] | None = None
+    noise: Any = None
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> "Told":
+        """Return what there is to tell of a scenario."""
+        error = scenario.count_error if isinstance(scenario.count_error, Percentage | Replacement) else None
+        possible = scenario.experience.possible
+        return cls(
+            None if isinstance(scenario.noise, BernoulliArms) else scenario.sigma,
+            scenario.prior.sd if isinstance(scenario.prior, NormalTruth) and scenario.prior.sd > 0 else None,
+            error,
+            (max(1.0, float(min(possible))), float(max(possible))),
+            scenario.noise,
+        )
