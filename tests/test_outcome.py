@@ -365,6 +365,7 @@ def test_sigma_in_its_three_forms():
         ({"rule": "pairwise", "sigma": {"A": 1, "B": 1, "C": 1, "D": 1}}, "names 'D', which is no alternative"),
         ({"rule": "top-monte-carlo", "samples": 0}, "samples must be a whole number, 1 or more"),
         ({"rule": "top-monte-carlo", "samples": True}, "samples must be a whole number, 1 or more"),
+        ({"rule": "posterior", "tau": True}, "tau must be a finite number above 0, not True"),
         ({"rule": "positional", "points": [1, np.nan, 0]}, "points must be finite"),
         ({"rule": 5}, "a rule is given by its name"),
         ({"choose": 1.5}, "choose must be a whole number"),

@@ -30,7 +30,7 @@ def positive(number: Any, what: str) -> float:
 def real(number: Any, what: str, least: float = -math.inf, most: float = math.inf) -> float:
     """Require a finite number from ``least`` to ``most``."""
     try:
-        result = math.nan if isinstance(number, str | bytes) else float(number)
+        result = math.nan if isinstance(number, str | bytes | bool) else float(number)
     except (TypeError, ValueError, OverflowError):
         result = math.nan
     if not (math.isfinite(result) and least <= result <= most):

@@ -282,6 +282,11 @@ def test_a_finished_training_is_not_repeated(tmp_path):
     np.testing.assert_array_equal(before.parameters["encoder.0.w"], again.parameters["encoder.0.w"])
 
 
+def test_a_misspelt_setting_is_refused_with_the_nearest(tmp_path):
+    with pytest.raises(vt.InputError, match=r"setting.*leraning_rate.*learning_rate"):
+        vt.train(tmp_path / "x.safetensors", leraning_rate=1e-3)
+
+
 def test_unseen_alternatives_are_no_target():
     scenario = SCENARIOS["high-variance"].replace(experience="uniform:0:1")
     lesson = DeepSetsLesson(SMALL, scenario, (1, 1), (3, 3), 64)

@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from inspect import signature
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from veritally.ballots import require_known
 from veritally.checks import whole
 from veritally.errors import InputError
 from veritally.files import write_whole
@@ -73,6 +75,8 @@ def train(
         Called with the share of the work that is done, and with what there is to say.
     """
     require_training()
+    for name in changes:
+        require_known(name, [*signature(train).parameters, *(own.name for own in fields(Scenario))], "setting")
     path = checked_path(path)
     batches = whole(batches, "the number of mini-batches", least=1)
     decisions = whole(held_out, "the number of held-out decisions")
