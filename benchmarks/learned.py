@@ -44,6 +44,11 @@ GRID: dict[str, Row] = {
         "alternatives": 7, "voters": 40, "experience": "stratified:1:300", "sigma": 15.0,
         "count_error": "replacement:0.2",
     },
+    "thousand on two": {"alternatives": 2, "voters": 1000, "experience": "uniform:1:3", "sigma": 50.0},
+    "thousand on three": {"alternatives": 3, "voters": 1000, "experience": "constant:1", "sigma": 50.0},
+    "far apart": {"alternatives": 10, "voters": 50, "experience": "specialists:2:10000:1", "sigma": 30.0},
+    "pairs": {"alternatives": 10, "voters": 50, "experience": "specialists:2:100:0", "sigma": 3.0},
+    "fifty": {"alternatives": 50, "voters": 300, "experience": "constant:3", "sigma": 10.0},
 }  # fmt: skip
 
 
@@ -74,7 +79,7 @@ def calibration() -> Iterator[Row]:
     """Yield what to calibrate: P(best), all alternatives counted."""
     for name in (*TABLES, *GRID):
         for rule in ("learned-universal", "learned-universal:sigma=estimated"):
-            yield {"scenario": name, "rule": rule, "instances": 20_000}
+            yield {"scenario": name, "rule": rule, "instances": 2000 if name == "fifty" else 20_000}
 
 
 def _calibrated(row: Row) -> Row:
@@ -139,6 +144,13 @@ def report() -> str:
         ]
         parts[-1] += "perfect calibration would show by chance."
         parts += _table(rows, _CALIBRATION)
+    if rows := _found("selection"):
+        parts += ["", "## The paper's network along its training", "", "Regret in low variance, where it was not "]
+        parts[-1] += (
+            "trained; 10,000 instances that are not those of the tables. The ratio is the mean of those to the "
+        )
+        parts[-1] += "published regrets. `python benchmarks/models.py select docs/learned` measures it."
+        parts += _table([_along(x) for x in rows], {name: name for name in _along(rows[0])})
     if rows := _found("uniform"):
         parts += ["", "## Uniform noise", "", "Regret where observations are uniform, σ = 2, and counts are 1 to 3."]
         parts += _table([_written(x) for x in rows], {name: name for name in ("voters", *rows[0]["rules"])})
@@ -148,6 +160,11 @@ def report() -> str:
 def _written(row: Row) -> Row:
     cells = {name: f"{own['regret']:.4f} ± {own['se']:.4f}" for name, own in row["rules"].items()}
     return {"voters": row["voters"], **cells}
+
+
+def _along(row: Row) -> Row:
+    cells = {f"{m} voters": f"{regret:.4f} ± {row['se'][m]:.4f}" for m, regret in row["regret"].items()}
+    return {"seed": row["seed"], "mini-batches": row["steps"], "ratio": row["ratio"], **cells}
 
 
 def _found(name: str) -> list[Row]:

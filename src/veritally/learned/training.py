@@ -5,7 +5,7 @@ import importlib
 import json
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,12 +56,13 @@ class Lesson(Protocol):
 
 @dataclass(frozen=True)
 class Progress:
-    """How far training is: the step, and the running loss and accuracy."""
+    """How far training is: the step, the running loss and accuracy, and what would be learned if it ended here."""
 
     step: int
     steps: int
     loss: float
     accuracy: float
+    parameters: Mapping[str, Array]
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ def fit(
             if done % stride == 0 or done == steps:
                 _extended(curve, done, np.asarray(jax.device_get(pending)), steps)
                 pending = []
-                progress(Progress(done, steps, *curve[-1][1:]))
+                progress(Progress(done, steps, *curve[-1][1:], mean if lesson.memory else parameters))
             now = _State(done, parameters, mean, moments, list(curve), list(pending))
             if checkpoint is not None and time.monotonic() - saved >= every:
                 _save(checkpoint, identity, now)
