@@ -167,6 +167,14 @@ class Outcome:
         return None if self.belief is None else self.belief.p_among(self.choose)
 
     @property
+    def scale(self) -> Any:
+        """σ/τ and the ends of its 95% interval, ``(..., 3)``, equal where it was told; None for rules without."""
+        if self.belief is not None:
+            return self.belief.scale
+        ask = getattr(self.method, "scale", None)
+        return None if ask is None else ask(self.profile.ballots)
+
+    @property
     def expected_regret(self) -> Any:
         """What choosing each of :attr:`alternatives` costs, expected; None for rules that do not say."""
         return None if self.belief is None else self.belief.regret
@@ -323,6 +331,8 @@ class Outcome:
         elif self.p_best is not None:
             result["p_best"] = dict(zip(map(str, self.alternatives), map(float, self.p_best), strict=True))
             result["credible"] = list(map(str, self.credible))
+        if self.scale is not None:
+            result["sigma_over_tau"] = dict(zip(("estimate", "low", "high"), map(float, self.scale), strict=True))
         for name, value in self.details.items():
             result[name] = float(value) if math.isfinite(value) else str(float(value))
         return result
@@ -344,7 +354,6 @@ class Outcome:
             "indistinct": list(map(str, self.indistinct)),
             "sigma": by_name(belief.sigma),
             "tau": float(belief.tau),
-            "sigma_over_tau": dict(zip(("estimate", "low", "high"), map(float, belief.scale), strict=True)),
             "count_error": None if np.isnan(belief.count_error) else float(belief.count_error),
             "omega": None if np.isnan(belief.omega) else float(belief.omega),
             "efficiency": None if np.isnan(belief.efficiency) else float(belief.efficiency),

@@ -1,6 +1,7 @@
 """The command: what a person types and sees, and what a script gets."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +44,13 @@ def test_decide_prints_a_table_a_person_understands():
     assert "Estimated: σ/τ = 2 (0.85 to 4.5)" in result.output
     assert "Decided by: Reviewer 4" in result.output
     assert "\x1b" not in result.output
+
+
+def test_a_learned_rule_says_how_sure_it_is_and_what_it_found_out():
+    output = run("decide", PANEL, "--rule", "learned-universal").output
+    assert re.search(r"is best with \d+%; the best is among", output)
+    assert re.search(r"Estimated: σ/τ = [\d.]+ \([\d.]+ to [\d.]+\)", output)
+    assert "Estimated" not in run("decide", PANEL, "--rule", "learned-universal", "--sigma", "2", "--tau", "1").output
 
 
 def test_explain_names_who_and_what_if():

@@ -145,10 +145,8 @@ def _print_single(console: Console, outcome: Outcome, explain: bool) -> None:
     console.print(_scores(outcome) if outcome.belief is None else _beliefs(outcome, outcome.belief))
     explanation = outcome.explain()
     lines = _verdict(outcome, explanation)
-    if outcome.belief is not None:
-        lines[1:1] = [*_sureness(outcome), *_found_out(outcome, outcome.belief)]
-    elif outcome.p_best is not None:
-        lines[1:1] = _sureness(outcome)
+    if outcome.p_best is not None:
+        lines[1:1] = [*_sureness(outcome), *_found_out(outcome)]
     for line in lines:
         console.print(Text(line), soft_wrap=True)
     if explain:
@@ -216,16 +214,18 @@ def _at_the_cut(outcome: Outcome) -> list[str]:
     return [f"At the cut, {_and([*inside, *outside])} cannot be told apart at 95%."]
 
 
-def _found_out(outcome: Outcome, belief: Belief) -> list[str]:
+def _found_out(outcome: Outcome) -> list[str]:
     """Say what was found out on the way."""
-    lines = []
-    ratio, low, high = (float(x) for x in belief.scale)
+    lines, belief = [], outcome.belief
+    ratio, low, high = (0.0, 0.0, 0.0) if outcome.scale is None else map(float, outcome.scale)
     if low < high:
         lines.append(f"Estimated: σ/τ = {ratio:.2g} ({low:.2g} to {high:.2g}), one observation's noise to the spread.")
         if len(outcome.alternatives) == _FEWEST:
             lines.append(
                 "Votes on two alternatives hardly tell that: give --sigma and --tau if you know about what they are."
             )
+    if belief is None:
+        return lines
     if not np.isnan(belief.count_error):
         lines.append(f"Allowed for: errors of counts of size {float(belief.count_error):.2g}.")
     if not np.isnan(belief.omega):

@@ -1,10 +1,14 @@
 """How noisy voters are, learned from how well they agree."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from veritally.arrays import Array, namespace, over_voters
+from veritally.ballots import Ballots
 from veritally.learned.layers import Parameters, Shapes, linear, relu, stacked
-from veritally.learned.reading import Reading, Setting
+from veritally.learned.reading import Reading, Setting, scored, seen_by
+from veritally.learned.scores import comparing
 
 _POWERS = (0.0, 0.5, 1.0)  # of counts, by which agreement is weighed
 _FEATURES = len(_POWERS) + 6
@@ -77,3 +81,25 @@ def logged(mask: Array) -> Array:
     """Return the number of alternatives on the scale that networks like."""
     xp = namespace(mask)
     return xp.log1p(xp.sum(xp.astype(mask, xp.float32), axis=-1)) / 4
+
+
+def chance(ballots: Ballots, setting: Setting) -> Any:
+    """Return how probable it is at most that voters agree as well as they do, if σ/τ is as told.
+
+    Normal scores of two voters for the same alternative correlate by about √(r r'), where r = 1/(1 + v) and v is the
+    variance of what one of them saw, in units of τ². Squares of their sums, weighed by √r, are then like χ², with as
+    many degrees of freedom as there are alternatives but one.
+    """
+    from scipy.special import gammaincc
+
+    score, _ = scored(ballots[0])
+    root, _ = seen_by(ballots, setting)
+    share = np.where(ballots[0] > 0, 1 / (1 + np.exp(2 * setting.log_sigma)[..., None, :] / root**2), 0)
+    times = np.asarray(comparing(ballots))[..., None]
+    alone = np.sum(times * share * score**2, axis=(-2, -1))
+    together = np.sum(np.sum(times * np.sqrt(share) * score, axis=-2) ** 2, axis=-1)
+    pairs = np.sum(np.sum(times * share, axis=-2) ** 2 - np.sum(times * share**2, axis=-2), axis=-1)
+    freedom = np.maximum(np.sum(ballots.mask, axis=-1) - 1, 1)
+    tiny = np.finfo(np.float32).tiny
+    ratio = together / np.maximum(alone, tiny) / (1 + pairs / np.maximum(np.sum(times * share, axis=(-2, -1)), tiny))
+    return gammaincc(freedom / 2, freedom / 2 * ratio)

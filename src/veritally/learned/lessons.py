@@ -159,7 +159,7 @@ class DeepSetsLesson:
 
 _PANELS = (
     (1000, 11), (300, 25), (350, 11), (1000, 30), (150, 50), (110, 11), (60, 25), (32, 11),
-    (40, 50), (8, 11), (16, 25), (300, 4), (12, 50), (20, 5),
+    (40, 50), (8, 11), (16, 25), (300, 4), (12, 50), (20, 5), (1000, 50), (1000, 4),
 )  # fmt: skip
 _WEIGHTS = (0.3, 1.0, 1.0, 0.1)  # of both estimates, of the best alternative, and of σ/τ
 _FAR = 6.0  # standard deviations beyond which errors count by their size, not its square
@@ -238,7 +238,6 @@ class UniversalLesson:
             "voters": [1, 1000],
             "alternatives": [2, 50],
             "counts": [1, 10_000],
-            "contrast": [1, 1000],
             "sigma": [0.1, 100],
             "panels": [list(panel) for panel in self.panels],
             "cells": self.cells,

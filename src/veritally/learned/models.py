@@ -50,9 +50,8 @@ class Model:
     def limits(self) -> Limits:
         """What the network was trained on."""
         lesson = self.card["lesson"]
-        names = ("voters", "alternatives", "counts", *(name for name in ("contrast", "sigma") if name in lesson))
-        panels = tuple((int(voters), int(size)) for voters, size in lesson.get("panels", ()))
-        return Limits({name: (float(lesson[name][0]), float(lesson[name][1])) for name in names}, panels)
+        names = ("voters", "alternatives", "counts", *(("sigma",) if "sigma" in lesson else ()))
+        return Limits({name: (float(lesson[name][0]), float(lesson[name][1])) for name in names})
 
     def save(self, path: str | Path) -> None:
         """Write the weights with their card."""

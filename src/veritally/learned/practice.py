@@ -7,6 +7,9 @@ from veritally.arrays import Array, midranks
 from veritally.ballots import Rankings
 from veritally.learned.reading import Setting
 
+_MOST = math.log(1e4)  # the highest count
+_SIGMA = math.log(0.1), math.log(100)  # from where to where σ/τ lies
+
 
 class Decisions(NamedTuple):
     """Truths, their ballots, what a rule is told, and log σ/τ, which it may have to find out."""
@@ -25,7 +28,7 @@ def decisions(key: Any, number: int, voters: int, alternatives: int) -> Decision
     import jax
     import jax.numpy as jnp
 
-    keys = iter(jax.random.split(key, 32))
+    keys = iter(jax.random.split(key, 40))
     each, panel, cells = (number,), (number, voters), (number, voters, alternatives)
 
     def uniform(shape: tuple[int, ...], low: float = 0.0, high: float = 1.0) -> Array:
@@ -39,27 +42,34 @@ def decisions(key: Any, number: int, voters: int, alternatives: int) -> Decision
     there = jnp.arange(alternatives) < n[:, None]
     times = jnp.astype(jnp.arange(voters) < m[:, None], jnp.float32)
 
-    # Counts around a typical one, and σ such that most decisions are neither trivial nor hopeless.
-    typical = uniform(each, 0, math.log(1e4))
-    signal = jnp.where(chance(0.75), uniform(each, -2.6, 1.6), uniform(each, -4, 6)) * math.log(10)
-    log_sigma = jnp.clip((typical - signal) / 2, math.log(0.1), math.log(100))
+    # Counts around a typical one, and σ such that most decisions are neither trivial nor hopeless for so many voters.
+    typical = uniform(each, 0, _MOST)
+    faint = -1.3 - jnp.log10(m)
+    signal = jnp.where(chance(0.75), faint + (1.6 - faint) * uniform(each), uniform(each, -4, 6)) * math.log(10)
+    log_sigma = jnp.clip((typical - signal) / 2, *_SIGMA)
     highest = jnp.exp(typical)[:, None, None]
-    spread = uniform(each, 0, 2.5)[:, None, None]
+    gap = _MOST * uniform(each)[:, None, None] ** 2  # between those who saw most and least, as a logarithm
     own = jnp.where(chance(0.3)[:, None], uniform(panel, 0.05, 1), 1)[..., None]  # voters who saw less than others
+    few = uniform(panel)[..., None] < uniform(each)[:, None, None] ** 2
     lots = uniform(cells)
-    evenly = jnp.ceil(lots * 2 * highest * own)
-    apart = jnp.round(highest * own * jnp.exp(spread * (2 * lots - 1)))
-    expert = jnp.round(jnp.where(lots < 0.25, 4 * highest, highest / 8))
+    evenly = 2 * lots * highest * own
+    apart = highest * own * jnp.exp(gap * (lots - 0.5))
+    expert = highest * jnp.exp(jnp.where(lots < 0.25, gap / 2, -gap / 2))
+    experts = highest * jnp.exp(jnp.where(few, gap / 2, -gap / 2))
     kind = uniform(each)[:, None, None]
-    counts = jnp.where(kind < 0.4, evenly, jnp.where(kind < 0.7, apart, jnp.where(kind < 0.9, expert, highest)))
-    counts = jnp.clip(jnp.round(counts), 1, 1e4)
+    counts = jnp.select(
+        [kind < 0.4, kind < 0.6, kind < 0.75, kind < 0.9],
+        [jnp.ceil(evenly), apart, expert, jnp.broadcast_to(experts, cells)],
+        jnp.broadcast_to(highest, cells),
+    )
+    counts = jnp.clip(jnp.round(counts), 1, math.exp(_MOST))
 
     # Who saw what.
     absent = jnp.where(chance(0.35), uniform(each, 0, 0.8), 0)[:, None, None]
     seen = there[:, None, :] & (uniform(cells) >= absent)
     truth = jax.random.normal(next(keys), (number, alternatives))
-    differing = jnp.where(chance(0.2), uniform(each, 0, 0.8), 0)[:, None]  # alternatives with a σ of their own
-    sigma = log_sigma[:, None] + differing * jax.random.normal(next(keys), (number, alternatives))
+    differing = jnp.where(chance(0.2), uniform(each, 0, 2), 0)[:, None]  # alternatives with a σ of their own
+    sigma = jnp.clip(log_sigma[:, None] + differing * jax.random.normal(next(keys), (number, alternatives)), *_SIGMA)
     deviation = jnp.exp(sigma)[:, None, :] / jnp.sqrt(counts)
     values = truth[:, None, :] + deviation * jax.random.normal(next(keys), cells)
     ranks = midranks(jnp.where(seen, -values, jnp.nan))
@@ -76,7 +86,7 @@ def decisions(key: Any, number: int, voters: int, alternatives: int) -> Decision
     # What they report of their counts.
     wrong = uniform(each)
     size = jnp.where(wrong < 0.2, uniform(each, 0.05, 1), 0)
-    replaced = jnp.where((wrong > 0.2) & (wrong < 0.4), uniform(each, 0.02, 0.6), 0)
+    replaced = jnp.where((wrong > 0.2) & (wrong < 0.4), uniform(each, 0.02, 1), 0)
     factor = 1 + size[:, None, None] * uniform(cells, -1, 1)
     other = counts.reshape(number, -1)[:, jax.random.permutation(next(keys), voters * alternatives)].reshape(cells)
     report = jnp.where(uniform(cells) < replaced[:, None, None], other, jnp.maximum(jnp.round(counts * factor), 1))

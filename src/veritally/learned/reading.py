@@ -64,21 +64,33 @@ class Reading(NamedTuple):
 def read(ballots: Ballots, setting: Setting) -> Reading:
     """Read rankings."""
     ranks, counts, *_ = ballots
-    _, _, size, replaced, low, high = setting
     xp = namespace(counts)
     seen = ranks > 0
-    length = xp.sum(xp.astype(seen, counts.dtype), axis=-1, keepdims=True)
-    below = xp.where(seen, (length - ranks + 0.625) / (length + 0.25), 0.5)
-    root, mean = expected(xp.where(seen, counts, 1), *(x[..., None, None] for x in (size, replaced, low, high)))
+    score, length = scored(ranks)
+    root, mean = seen_by(ballots, setting)
     return Reading(
         Chain.of(ranks),
-        ndtri(below),
+        score,
         xp.where(seen, (length + 1 - 2 * ranks) / (length + 1), 0),
         length,
         xp.where(seen, root, 1),
         xp.where(seen, xp.log(mean / root**2), 0),
         comparing(ballots),
     )
+
+
+def scored(ranks: Array) -> tuple[Array, Array]:
+    """Return the normal scores of places, best high and 0 for unseen, and how many each voter ranks."""
+    xp = namespace(ranks)
+    seen = ranks > 0
+    length = xp.sum(xp.astype(seen, ranks.dtype), axis=-1, keepdims=True)
+    return ndtri(xp.where(seen, (length - ranks + 0.625) / (length + 0.25), 0.5)), length
+
+
+def seen_by(ballots: Ballots, setting: Setting) -> tuple[Array, Array]:
+    """Return the expected square root and mean of true counts; those of 1 where nothing was seen."""
+    counts = namespace(ballots.counts).where(ballots[0] > 0, ballots.counts, 1)
+    return expected(counts, *(x[..., None, None] for x in setting[2:]))
 
 
 def expected(counts: Array, size: Array, replaced: Array, low: Array, high: Array) -> tuple[Array, Array]:

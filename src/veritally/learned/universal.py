@@ -9,7 +9,7 @@ from veritally.arrays import Array, in_pieces, namespace
 from veritally.ballots import Ballots, Kind
 from veritally.errors import InputError
 from veritally.inference import links
-from veritally.learned.agreement import Estimate
+from veritally.learned.agreement import Estimate, chance
 from veritally.learned.models import Model, model
 from veritally.learned.reading import Setting
 from veritally.learned.rounds import Answer, answer, without_each
@@ -20,6 +20,9 @@ from veritally.rules.rule import Clonable, Scores, Sigma
 _REREAD = 1_000_000  # votes that are read again, at most, to leave out each voter in turn
 _AT_ONCE = 1 << 15  # votes of a batch whose hidden values stay in the cache
 _UNIT = float(np.finfo(np.float32).eps)
+_INTERVAL = 1.96  # standard deviations on either side that hold 95%
+_CONTRAST = 100.0  # between counts on one ballot, beyond which choices are clearly worse than those of posterior
+_ODDS = 1e-6  # below which the probability that voters agree so well belies σ/τ as told
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,15 @@ class Universal(Clonable):
         """Return the probability that each alternative is the best, ``(..., alternative)``."""
         return softmax(self.scores(ballots))
 
+    def scale(self, ballots: Ballots) -> Any:
+        """Return σ/τ and the ends of its 95% interval, ``(..., 3)``; equal where it was told."""
+        told = self._told(ballots)
+        if told is not None:
+            return np.exp(np.stack([told] * 3, axis=-1))
+        found = self.answer(ballots).scale
+        reach = _INTERVAL * np.exp(np.asarray(found.log_deviation))
+        return np.exp(np.asarray(found.mean)[..., None] + np.stack([0 * reach, -reach, reach], axis=-1))
+
     def weights(self, ballots: Ballots, origin: float = 0.0) -> Array:
         """Return what each voter adds: what leaving the voter out takes away, and an even share of the rest."""
         return shared(self.scores(ballots), self.leave_one_out(ballots).scores, ballots)
@@ -170,13 +182,44 @@ class Universal(Clonable):
         return {}
 
     def odd(self, ballots: Ballots) -> Any:
-        """Say in which decisions something lies outside of what was trained on, or no votes compare some of them."""
+        """Say in which decisions there is something to remark on."""
         crossed = self._model.limits.crossed(ballots, self._ratio) | np.asarray(links.broken(ballots))
-        return crossed | bool(self._half_told)
+        return crossed | self._belied(ballots) | (_contrast(ballots) > _CONTRAST) | bool(self._half_told)
 
     def remarks(self, ballots: Ballots, names: tuple[Any, ...]) -> list[str]:
-        """Name what lies outside of what was trained on, and what no votes compare."""
-        return [*self._half_told, *self._model.limits.remarks(ballots, self._ratio), *links.remarks(ballots, names)]
+        """Name what lies outside of what was trained on or is hard to learn, votes that belie σ, and missing links."""
+        outside = self._model.limits.remarks(ballots, self._ratio) or self._unlikely(ballots)
+        return [*self._half_told, *outside, *links.remarks(ballots, names)]
+
+    def _belied(self, ballots: Ballots) -> Any:
+        """Say in which decisions voters agree better than σ/τ as told allows."""
+        if not self._ratio:
+            return np.zeros(ballots.mask.shape[:-1], dtype=bool)
+        flat = type(ballots)(*map(np.asarray, _flat(ballots)))
+        return np.reshape(chance(flat, self._setting(flat)) < _ODDS, ballots.mask.shape[:-1])
+
+    def _told(self, ballots: Ballots) -> Any:
+        """Return log σ/τ as told, by decision, on average over its alternatives; None where it is not told."""
+        if not self._ratio:
+            return None
+        mask = np.asarray(ballots.mask)
+        some = mask | ~mask.any(axis=-1, keepdims=True)
+        return np.mean(np.broadcast_to(np.log(self._ratio), mask.shape), axis=-1, where=some)
+
+    def _unlikely(self, ballots: Ballots) -> list[str]:
+        """Say that votes belie σ, or that counts are further apart than the network can cope with."""
+        remarks = []
+        if self._belied(ballots):
+            shown = float(np.exp(self.answer(ballots).scale.mean))
+            remarks.append(
+                "outside of what the network learned: voters who agree much better than σ/τ as told allows (by their "
+                f"votes it is about {shown:.2g}); check sigma and tau, or use the rule posterior"
+            )
+        if (contrast := float(_contrast(ballots))) > _CONTRAST:
+            remarks.append(
+                f"counts on one ballot differ by a factor of {contrast:,.0f} or more: the rule posterior chooses better"
+            )
+        return remarks
 
     @property
     def _half_told(self) -> list[str]:
@@ -192,6 +235,18 @@ class Universal(Clonable):
         if self.sigma is None or self.tau is None:
             return ()
         return tuple(float(one) / self.tau for one in np.ravel(self.sigma))
+
+
+def _contrast(ballots: Ballots) -> Any:
+    """Return by what factor the least and the second highest count on one ballot differ at most, by decision.
+
+    If only one is high, nothing is told by it that others on the ballot could stand in the way of.
+    """
+    counts, times = np.asarray(ballots.counts), np.asarray(ballots.multiplicity)
+    seen = (counts > 0) & (times > 0)[..., None]
+    least = np.min(counts, axis=-1, initial=np.inf, where=seen)
+    second = np.sort(np.where(seen, counts, 0), axis=-1)[..., -2:-1]
+    return np.max(second / least[..., None], axis=(-2, -1), initial=1)
 
 
 def _flat(ballots: Ballots) -> Ballots:
