@@ -107,7 +107,15 @@ class Outcome:
 
     def _each(self, ask: Callable[["Outcome"], T]) -> Any:
         """Ask one decision, or each decision of the batch."""
-        return [one._each(ask) for one in self.unstack()] if self.profile.batch else ask(self)
+        if not self.profile.batch:
+            return ask(self)
+        answers = []
+        for name, one in zip(self.profile.decision_names, self.unstack(), strict=True):
+            try:
+                answers.append(one._each(ask))
+            except TieError as error:
+                raise TieError(f"decision {name!r}: {error}") from None
+        return answers
 
     # Scores
 
@@ -274,7 +282,11 @@ class Outcome:
     def remarks(self) -> tuple[str, ...]:
         """The warnings that come from the rule, not from the votes alone."""
         if self.profile.batch:
-            return tuple(f"decision {name!r}: {message}" for name, one in self._odd() for message in one.remarks)
+            said: dict[str, list[str]] = {}
+            for name, one in self._odd():
+                for message in one.remarks:
+                    said.setdefault(message, []).append(repr(name))
+            return tuple(f"{_decisions(names)}: {message}" for message, names in said.items())
         messages = []
         seen = np.sum(np.asarray(self.profile.counts) > 0, axis=0)
         names = self.profile.alternatives
@@ -418,3 +430,11 @@ def tiers(scores: Array, rounding: Array) -> list[list[int]]:
         else:
             groups.append([int(j)])
     return [sorted(group) for group in groups]
+
+
+def _decisions(names: list[str]) -> str:
+    """Name some decisions, the first few of many."""
+    if len(names) == 1:
+        return f"decision {names[0]}"
+    more = f" and {len(names) - 2:,} more" if len(names) > 2 else ""
+    return f"decisions {names[0]}{',' if more else ' and'} {names[1]}{more}"

@@ -90,7 +90,7 @@ class RuleInfo:
         """Refuse parameters that the rule does not take, and say which it does."""
         for name in parameters:
             if name not in self.parameters:
-                takes = f"it takes {' and '.join(self.parameters)}" if self.parameters else "it takes none"
+                takes = f"it takes {', '.join(self.parameters)}" if self.parameters else "it takes none"
                 raise InputError(f"the rule {self.name} has no parameter {name}; {takes}")
 
     @property

@@ -160,7 +160,7 @@ def test_the_posterior_tends_to_it_as_the_prior_widens():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"tau": 1}, "the rule mle has no parameter tau; it takes sigma and cap"),
+        ({"tau": 1}, "the rule mle has no parameter tau; it takes sigma, cap"),
         ({"cap": -1}, "cap must be a finite number above 0"),
         ({"sigma": 0}, "sigma must be a finite number above 0"),
     ],

@@ -282,6 +282,18 @@ def test_a_finished_training_is_not_repeated(tmp_path):
     np.testing.assert_array_equal(before.parameters["encoder.0.w"], again.parameters["encoder.0.w"])
 
 
+def test_progress_has_what_would_be_learned():
+    lesson, seen = UniversalLesson(cells=600, panels=((4, 4),)), []
+    trained = fit(lesson, steps=3, progress=seen.append)
+    assert [now.step for now in seen] == [1, 2, 3]
+    for name, last in trained.parameters.items():
+        np.testing.assert_array_equal(seen[-1].parameters[name], last)
+    short = fit(DeepSetsLesson(voters=(3, 4), size=2), steps=2)
+    fit(DeepSetsLesson(voters=(3, 4), size=2), steps=4, progress=seen.append)
+    for name, last in short.parameters.items():
+        np.testing.assert_array_equal(seen[4].parameters[name], last)
+
+
 def test_a_misspelt_setting_is_refused_with_the_nearest(tmp_path):
     with pytest.raises(vt.InputError, match=r"setting.*leraning_rate.*learning_rate"):
         vt.train(tmp_path / "x.safetensors", leraning_rate=1e-3)

@@ -154,7 +154,7 @@ def test_the_sigma_of_what_nobody_saw_does_not_matter():
 
 
 def test_scores_and_probabilities_agree():
-    outcome = vt.decide(random_profile(3, voters=40, alternatives=7), rule="learned-universal", sigma=3, tau=1)
+    outcome = vt.decide(random_profile(3, voters=40, alternatives=7), rule="learned-universal", sigma=0.3, tau=1)
     assert np.argmax(outcome.scores) == np.argmax(outcome.p_best)
     np.testing.assert_allclose(np.diff(np.log(outcome.p_best)), np.diff(outcome.scores), atol=1e-6)
 
@@ -250,6 +250,13 @@ def test_votes_that_belie_sigma_are_warned_of():
     assert "agree much better" in outcome.warnings[0]
 
 
+def test_what_is_alike_in_many_decisions_is_said_once():
+    several = random_profile(2, 8, 4, batch=(5,))
+    with pytest.warns(vt.InputWarning, match=r"^decisions 0, 1 and 3 more: sigma without tau changes nothing") as told:
+        vt.decide(several, rule="learned-universal", sigma=2.0)
+    assert len(told) == 1
+
+
 def test_it_says_what_it_takes_sigma_for():
     """As told, on average over the alternatives, or as estimated, which voters of a known one bear out."""
     trials = vt.simulate("low-variance", voters=100, instances=50)
@@ -273,14 +280,34 @@ def test_votes_that_are_like_sigma_are_not_warned_of(voters, alternatives, kind,
     assert not rule._belied(ballots).any()
 
 
+def test_nor_where_few_alternatives_are_seen_by_all():
+    rng = np.random.default_rng(0)
+    counts = np.zeros((200, 30))
+    counts[:, :3] = 5
+    counts[np.arange(3, 30), np.arange(3, 30)] = 5
+    values = rng.normal(size=(300, 1, 30)) + 30 / 5**0.5 * rng.normal(size=(300, 200, 30))
+    ranks = np.where(counts > 0, np.where(counts > 0, -values, np.inf).argsort(-1).argsort(-1) + 1.0, np.nan)
+    profile = vt.Profile(ranks=ranks, counts=np.broadcast_to(counts, ranks.shape))
+    assert not vt.rule("learned-universal", sigma=30.0, tau=1.0)._belied(profile.ballots).any()
+
+
+def test_the_sigma_of_what_nobody_saw_is_not_warned_of():
+    profile = vt.Profile(ranks=[[None, 1, 2], [None, 2, 1]], counts=[[0, 9, 9], [0, 2, 2]])
+    with pytest.warns(vt.InputWarning, match="no evidence about 0") as told:
+        vt.decide(profile, rule="learned-universal", sigma=(500, 1, 2), tau=1.0)
+    assert len(told) == 1
+
+
 def test_counts_far_apart_on_one_ballot_are_warned_of():
     """Not if it is voters who differ, or if a ballot has but one high count."""
     ranks = [[1, 2, 3], [2, 1, None]]
     far = vt.Profile(ranks=ranks, counts=[[2000, 1500, 1], [1, 2, 0]])
-    with pytest.warns(vt.InputWarning, match="on one ballot differ by a factor of 1,500 or more: the rule posterior"):
+    with pytest.warns(vt.InputWarning, match="on one ballot are up to 1,500-fold apart: there the rule posterior may"):
         vt.decide(far, rule="learned-universal")
     for counts in ([[900, 900, 900], [1, 2, 0]], [[900, 9, 1], [1, 200, 0]]):
         assert not vt.decide(vt.Profile(ranks=ranks, counts=counts), rule="learned-universal").warnings
+    tied = vt.Profile(ranks=[[1, 1, 1], [1, 2, 3]], counts=[[1, 1000, 1000], [1, 1, 1]])
+    assert not vt.decide(tied, rule="learned-universal").warnings
 
 
 def test_an_error_of_unknown_size_is_refused():

@@ -216,9 +216,9 @@ def _at_the_cut(outcome: Outcome) -> list[str]:
 
 def _found_out(outcome: Outcome) -> list[str]:
     """Say what was found out on the way."""
-    lines, belief = [], outcome.belief
-    ratio, low, high = (0.0, 0.0, 0.0) if outcome.scale is None else map(float, outcome.scale)
-    if low < high:
+    lines, belief, scale = [], outcome.belief, outcome.scale
+    if scale is not None and scale[1] < scale[2]:
+        ratio, low, high = map(float, scale)
         lines.append(f"Estimated: σ/τ = {ratio:.2g} ({low:.2g} to {high:.2g}), one observation's noise to the spread.")
         if len(outcome.alternatives) == _FEWEST:
             lines.append(

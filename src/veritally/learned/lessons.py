@@ -15,7 +15,7 @@ from veritally.errors import InputError
 from veritally.learned.agreement import Estimate
 from veritally.learned.deepsets import Configuration, DeepSets
 from veritally.learned.layers import initial
-from veritally.learned.practice import decisions
+from veritally.learned.practice import COUNTS, SIGMA, decisions
 from veritally.learned.rounds import answer
 from veritally.learned.rounds import shapes as universal_shapes
 from veritally.learned.rule import learned_rule
@@ -237,8 +237,8 @@ class UniversalLesson:
             "network": "universal",
             "voters": [1, 1000],
             "alternatives": [2, 50],
-            "counts": [1, 10_000],
-            "sigma": [0.1, 100],
+            "counts": list(COUNTS),
+            "sigma": list(SIGMA),
             "panels": [list(panel) for panel in self.panels],
             "cells": self.cells,
             "learning_rate": self.learning_rate,

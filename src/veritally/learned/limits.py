@@ -47,5 +47,7 @@ class Limits:
         most = np.max(counts, axis=(-2, -1), initial=0, where=seen)
         found = {"voters": (voters, voters), "alternatives": (alternatives, alternatives), "counts": (least, most)}
         if ratio:
-            found["sigma"] = min(ratio), max(ratio)
+            each, known = np.broadcast_to(ratio, ballots.mask.shape), np.asarray(ballots.mask)
+            lowest = np.min(each, axis=-1, initial=np.inf, where=known)
+            found["sigma"] = lowest, np.max(each, axis=-1, initial=0, where=known)
         return {name: ends for name, ends in found.items() if name in self.ranges}

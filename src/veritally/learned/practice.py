@@ -7,8 +7,9 @@ from veritally.arrays import Array, midranks
 from veritally.ballots import Rankings
 from veritally.learned.reading import Setting
 
-_MOST = math.log(1e4)  # the highest count
-_SIGMA = math.log(0.1), math.log(100)  # from where to where σ/τ lies
+COUNTS, SIGMA = (1, 10_000), (0.1, 100)  # from where to where counts and σ/τ lie
+_MOST = math.log(COUNTS[1])
+_SIGMA = math.log(SIGMA[0]), math.log(SIGMA[1])
 
 
 class Decisions(NamedTuple):

@@ -5,7 +5,7 @@ from veritally.ballots import Ballots
 from veritally.learned.layers import mean_over
 from veritally.rules.rule import Scores
 
-_ROUNDINGS = 1024  # of the largest score, and of 1, by which equal ones may differ
+_ROUNDINGS = 256  # of the largest score, and of 1, by which equal ones may differ
 
 
 def softmax(logits: Array) -> Array:

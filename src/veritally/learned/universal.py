@@ -13,7 +13,7 @@ from veritally.learned.agreement import Estimate, chance
 from veritally.learned.models import Model, model
 from veritally.learned.reading import Setting
 from veritally.learned.rounds import Answer, answer, without_each
-from veritally.learned.scores import centred, rounded, shared, softmax
+from veritally.learned.scores import centred, comparing, rounded, shared, softmax
 from veritally.noise.errors import Percentage, Replacement
 from veritally.rules.rule import Clonable, Scores, Sigma
 
@@ -133,10 +133,12 @@ class Universal(Clonable):
         return softmax(self.scores(ballots))
 
     def scale(self, ballots: Ballots) -> Any:
-        """Return σ/τ and the ends of its 95% interval, ``(..., 3)``; equal where it was told."""
-        told = self._told(ballots)
-        if told is not None:
-            return np.exp(np.stack([told] * 3, axis=-1))
+        """Return σ/τ and the ends of its 95% interval, ``(..., 3)``; equal where it was told.
+
+        The interval is right on average over decisions like those of training, not at every σ/τ.
+        """
+        if self._ratio:
+            return np.stack([_mean(self._ratio, ballots.mask)] * 3, axis=-1)
         found = self.answer(ballots).scale
         reach = _INTERVAL * np.exp(np.asarray(found.log_deviation))
         return np.exp(np.asarray(found.mean)[..., None] + np.stack([0 * reach, -reach, reach], axis=-1))
@@ -188,8 +190,8 @@ class Universal(Clonable):
 
     def remarks(self, ballots: Ballots, names: tuple[Any, ...]) -> list[str]:
         """Name what lies outside of what was trained on or is hard to learn, votes that belie σ, and missing links."""
-        outside = self._model.limits.remarks(ballots, self._ratio) or self._unlikely(ballots)
-        return [*self._half_told, *outside, *links.remarks(ballots, names)]
+        outside = self._model.limits.remarks(ballots, self._ratio)
+        return [*self._half_told, *outside, *self._unlikely(ballots), *links.remarks(ballots, names)]
 
     def _belied(self, ballots: Ballots) -> Any:
         """Say in which decisions voters agree better than σ/τ as told allows."""
@@ -197,14 +199,6 @@ class Universal(Clonable):
             return np.zeros(ballots.mask.shape[:-1], dtype=bool)
         flat = type(ballots)(*map(np.asarray, _flat(ballots)))
         return np.reshape(chance(flat, self._setting(flat)) < _ODDS, ballots.mask.shape[:-1])
-
-    def _told(self, ballots: Ballots) -> Any:
-        """Return log σ/τ as told, by decision, on average over its alternatives; None where it is not told."""
-        if not self._ratio:
-            return None
-        mask = np.asarray(ballots.mask)
-        some = mask | ~mask.any(axis=-1, keepdims=True)
-        return np.mean(np.broadcast_to(np.log(self._ratio), mask.shape), axis=-1, where=some)
 
     def _unlikely(self, ballots: Ballots) -> list[str]:
         """Say that votes belie σ, or that counts are further apart than the network can cope with."""
@@ -217,7 +211,7 @@ class Universal(Clonable):
             )
         if (contrast := float(_contrast(ballots))) > _CONTRAST:
             remarks.append(
-                f"counts on one ballot differ by a factor of {contrast:,.0f} or more: the rule posterior chooses better"
+                f"counts on one ballot are up to {contrast:,.0f}-fold apart: there the rule posterior may choose better"
             )
         return remarks
 
@@ -237,12 +231,20 @@ class Universal(Clonable):
         return tuple(float(one) / self.tau for one in np.ravel(self.sigma))
 
 
+def _mean(ratio: tuple[float, ...], mask: Array) -> Any:
+    """Return the geometric mean over the alternatives in ``mask``, by decision."""
+    if len(set(ratio)) == 1:
+        return np.full(mask.shape[:-1], ratio[0])
+    some = np.asarray(mask) | ~np.any(mask, axis=-1, keepdims=True)
+    return np.exp(np.mean(np.broadcast_to(np.log(ratio), mask.shape), axis=-1, where=some))
+
+
 def _contrast(ballots: Ballots) -> Any:
     """Return by what factor the least and the second highest count on one ballot differ at most, by decision.
 
     If only one is high, nothing is told by it that others on the ballot could stand in the way of.
     """
-    counts, times = np.asarray(ballots.counts), np.asarray(ballots.multiplicity)
+    counts, times = np.asarray(ballots.counts), np.asarray(comparing(ballots))
     seen = (counts > 0) & (times > 0)[..., None]
     least = np.min(counts, axis=-1, initial=np.inf, where=seen)
     second = np.sort(np.where(seen, counts, 0), axis=-1)[..., -2:-1]
