@@ -149,7 +149,7 @@ def report() -> str:
         parts[-1] += (
             "trained; 10,000 instances that are not those of the tables. The ratio is the mean of those to the "
         )
-        parts[-1] += "published regrets. `python benchmarks/models.py select docs/learned` measures it."
+        parts[-1] += "published regrets. `python benchmarks/models.py select FOLDER` measures it."
         parts += _table([_along(x) for x in rows], {name: name for name in _along(rows[0])})
     if rows := _found("uniform"):
         parts += ["", "## Uniform noise", "", "Regret where observations are uniform, σ = 2, and counts are 1 to 3."]

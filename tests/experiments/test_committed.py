@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import veritally as vt
+from veritally.registry import rule_info
 
 TABLES = ("high-variance", "low-variance", "count-noise", "count-replacement")
 DOCS = Path(__file__).parents[2] / "docs" / "reproduction"
@@ -110,6 +111,13 @@ def test_figures_on_real_data_were_measured():
     for name in vt.datasets.names():
         for row in json.loads((real / f"{name}.json").read_text()):
             assert f"{row['regret']:.4f} ± {row['se']:.4f} | {row['accuracy']:.3f}" in report
+    rows = [row for name in vt.datasets.names() for row in json.loads((real / f"{name}.json").read_text())]
+    using = [row for row in rows if rule_info(row["rule"].split(":")[0]).uses_counts and "counts" not in row]
+    better = [row["rule"] for row in using if row["difference"] < -2 * row["difference_se"]]
+    text = (real.parent / "real-data.md").read_text()
+    assert f"One is by two standard errors, `{better[0]}`" in text
+    assert f"one of {len(using)} comparisons" in text
+    assert len(better) == 1
 
 
 def test_figures_of_other_libraries_were_measured():
