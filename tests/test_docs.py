@@ -56,6 +56,22 @@ def test_the_choice_of_a_rule_quotes_no_figure_but_those_that_are_filled_in():
     assert max(ratio for name, ratio in ratios.items() if name != "far apart") < 1.035
 
 
+def test_calibration_is_what_the_page_says():
+    rows = json.loads(page("learned/calibration.json"))
+    told = sorted(row["error"] for row in rows if row["rule"] == "learned-universal")
+    guessed = sorted(row["error"] for row in rows if row["rule"] != "learned-universal")
+    assert len(told) == len(guessed) == 23
+    assert told[-2] < 0.0095
+    assert f"{told[-1]:.3f}" == "0.030"
+    assert guessed[-5] < 0.0135
+    text = re.sub(r"\s+", " ", page("learned.md"))
+    assert "is 0.009 or less in all of these but one" in text
+    assert (
+        f"seven voters ({guessed[-4]:.3f}), and two or three alternatives ({guessed[-3]:.3f} to {guessed[-1]:.3f})"
+        in text
+    )
+
+
 def test_the_reference_has_every_public_name():
     assert sorted(re.findall(r"^::: veritally\.(?:\w+\.)*(\w+)$", page("api.md"), flags=re.MULTILINE)) == vt.__all__
 

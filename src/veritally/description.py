@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from veritally.labels import first_few
 from veritally.profile import Profile
 
 _ABSURD = 100  # times the median count: worth a second look
@@ -122,7 +123,7 @@ def claims(profile: Profile) -> list[str]:
     absurd = [str(profile.voters[i]) for i in np.flatnonzero((counts > _ABSURD * median).any(axis=-1))]
     if not absurd or median == 0:
         return []
-    return [f"voter {_list(absurd)} claims up to {counts.max() / median:,.0f} times the median count"]
+    return [f"voter {first_few(absurd, 5)} claims up to {counts.max() / median:,.0f} times the median count"]
 
 
 def _oddities(profile: Profile) -> list[str]:
@@ -134,12 +135,12 @@ def _oddities(profile: Profile) -> list[str]:
     for number, words in ((0, "nobody saw {}"), (1, "only one voter saw {}")):
         names = [str(name) for name, saw in zip(profile.alternatives, voters, strict=True) if saw == number]
         if names and len(profile) > 1:
-            found.append(words.format(_list([_with_twin(name, profile.alternatives) for name in names])))
+            found.append(words.format(first_few([_with_twin(name, profile.alternatives) for name in names], 5)))
     for what, labels in (("voters", profile.voters), ("alternatives", profile.alternatives)):
         spelt = Counter("".join(str(name).casefold().split()) for name in labels)
         same = [str(name) for name in labels if spelt["".join(str(name).casefold().split())] > 1]
         if same:
-            found.append(f"the {what} {_list(same)} differ only in capitals or spaces")
+            found.append(f"the {what} {first_few(same, 5)} differ only in capitals or spaces")
     if len(profile) == 1:
         found.append("there is a single voter")
     found += claims(profile)
@@ -150,7 +151,7 @@ def _oddities(profile: Profile) -> list[str]:
         )
         if flat.any():
             names = [str(profile.voters[i]) for i in np.flatnonzero(flat)]
-            found.append(f"voter {_list(names)} puts everything level")
+            found.append(f"voter {first_few(names, 5)} puts everything level")
     return found
 
 
@@ -158,11 +159,6 @@ def _with_twin(name: str, names: Iterable[Any]) -> str:
     """Add to a name another one it may be a misspelling of."""
     near = difflib.get_close_matches(name, [str(other) for other in names if str(other) != name], n=1, cutoff=0.85)
     return f"{name} (another is named {near[0]})" if near else name
-
-
-def _list(names: list[str]) -> str:
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(names[:5]) + more
 
 
 def _range(sizes: list[int]) -> tuple[int, int]:

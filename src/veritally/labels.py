@@ -10,6 +10,12 @@ import numpy as np
 from veritally.errors import InputError
 
 
+def first_few(names: Sequence[str], most: int) -> str:
+    """List names, of many the first few and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 @dataclass(frozen=True)
 class Labels:
     """Names of voters or alternatives, unique within a decision.

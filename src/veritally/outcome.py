@@ -14,6 +14,7 @@ from veritally.ballots import Ballots
 from veritally.belief import LEVEL, Belief, smallest_set
 from veritally.errors import TieError
 from veritally.explanation import Explanation, among_best
+from veritally.labels import first_few
 from veritally.profile import Profile
 
 TieBreak: TypeAlias = Literal["error", "first", "random"]
@@ -286,7 +287,10 @@ class Outcome:
             for name, one in self._odd():
                 for message in one.remarks:
                     said.setdefault(message, []).append(repr(name))
-            return tuple(f"{_decisions(names)}: {message}" for message, names in said.items())
+            return tuple(
+                f"decision{'s' if len(names) > 1 else ''} {first_few(names, 2)}: {message}"
+                for message, names in said.items()
+            )
         messages = []
         seen = np.sum(np.asarray(self.profile.counts) > 0, axis=0)
         names = self.profile.alternatives
@@ -430,11 +434,3 @@ def tiers(scores: Array, rounding: Array) -> list[list[int]]:
         else:
             groups.append([int(j)])
     return [sorted(group) for group in groups]
-
-
-def _decisions(names: list[str]) -> str:
-    """Name some decisions, the first few of many."""
-    if len(names) == 1:
-        return f"decision {names[0]}"
-    more = f" and {len(names) - 2:,} more" if len(names) > 2 else ""
-    return f"decisions {names[0]}{',' if more else ' and'} {names[1]}{more}"

@@ -11,7 +11,7 @@ from veritally.belief import Belief, summarised
 from veritally.inference import links
 from veritally.inference.ascent import Prior, peak
 from veritally.inference.moments import Estimate, Moments, moments, pulls, withouts
-from veritally.inference.scale import middle
+from veritally.inference.scale import interval, middle
 from veritally.likelihood.density import Means
 from veritally.likelihood.rankings import tied_in_the_middle
 from veritally.likelihood.votes import tally
@@ -253,8 +253,7 @@ def _merged(ballots: Ballots) -> Ballots:
 def _scale(weight: Array, logs: Array) -> Array:
     """Return exp of the mean, and of the ends of a 95% interval, of logarithms ``(value, ...)``."""
     mean = np.sum(weight * logs, axis=0)
-    deviation = np.sqrt(np.sum(weight * (logs - mean) ** 2, axis=0))
-    return np.exp(np.stack([mean, mean - 1.96 * deviation, mean + 1.96 * deviation], axis=-1))
+    return interval(mean, np.sqrt(np.sum(weight * (logs - mean) ** 2, axis=0)))
 
 
 def _drawn(known: Moments, freedom: Array, size: int, random: Random) -> Array:

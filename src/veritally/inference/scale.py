@@ -148,6 +148,13 @@ def dispersion(values: Array, counts: Array, multiplicity: Array) -> Dispersion:
     return Dispersion(xp.sqrt(xp.where(known[..., None], own, pooled)), xp.where(known, number, 0))
 
 
+def interval(mean: Array, deviation: Array) -> Array:
+    """Return exp of the mean, and of the ends of a 95% interval, of a logarithm that is about normal, ``(..., 3)``."""
+    xp = namespace(mean)
+    reach = 1.96 * deviation
+    return xp.exp(xp.stack([mean, mean - reach, mean + reach], axis=-1))
+
+
 def middle(sigma: Array, mask: Array) -> Array:
     """Return the geometric mean over the alternatives."""
     xp = namespace(sigma)

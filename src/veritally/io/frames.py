@@ -16,6 +16,7 @@ from veritally.arrays import Array
 from veritally.ballots import ballots_of, coarsened
 from veritally.errors import InputError, InputWarning
 from veritally.io.options import Options
+from veritally.labels import first_few
 from veritally.profile import Profile
 
 COLUMNS = ("decision", "voter", "alternative", "rank", "value", "count", "multiplicity")
@@ -256,14 +257,13 @@ def _vote_column(table: pl.DataFrame, name: str, ballots: str | None) -> str:
     wanted = [ballots] if ballots in ("value", "rank") else ["value", "rank"]
     given = [column for column in wanted if column in table.columns]
     if not given or not {"voter", "alternative"} <= set(table.columns):
-        found = ", ".join(textwrap.shorten(column, 30, placeholder="…") for column in table.columns[:12])
-        more = f" and {len(table.columns) - 12} more" if len(table.columns) > 12 else ""
+        found = first_few([textwrap.shorten(column, 30, placeholder="…") for column in table.columns], 12)
         needs = f"voter, alternative and {' or '.join(wanted)} (and may have count, multiplicity, decision)"
         other = "" if "alternative" in table.columns else ", or a column of numbers for each alternative"
         texts = [column for column in table.columns if not mostly_numbers(table[column])]
         if other and len(texts) == 1 and "voter" not in table.columns and table.width > _FEW:
             other += f" (if {texts[0]} has the names of voters, rename it voter)"
-        raise InputError(f"{name}: found the columns {found}{more}; needs {needs}{other}")
+        raise InputError(f"{name}: found the columns {found}; needs {needs}{other}")
     return next((column for column in given if table[column].null_count() < table.height), given[0])
 
 

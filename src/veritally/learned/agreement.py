@@ -1,14 +1,10 @@
 """How noisy voters are, learned from how well they agree."""
 
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from veritally.arrays import Array, namespace, over_voters
-from veritally.ballots import Ballots
 from veritally.learned.layers import Parameters, Shapes, linear, relu, stacked
-from veritally.learned.reading import Reading, Setting, scored, seen_by
-from veritally.learned.scores import comparing
+from veritally.learned.reading import Reading, Setting
 
 _POWERS = (0.0, 0.5, 1.0)  # of counts, by which agreement is weighed
 _FEATURES = len(_POWERS) + 6
@@ -81,26 +77,3 @@ def logged(mask: Array) -> Array:
     """Return the number of alternatives on the scale that networks like."""
     xp = namespace(mask)
     return xp.log1p(xp.sum(xp.astype(mask, xp.float32), axis=-1)) / 4
-
-
-def chance(ballots: Ballots, setting: Setting) -> Any:
-    """Return about how probable it is, rather too much than too little, that voters agree so well if σ/τ is as told.
-
-    Normal scores of two voters for the same alternative correlate by about √(r r'), where r = 1/(1 + v) and v is the
-    variance of what one of them saw, in units of τ². Squares of their sums, weighed by √r, are then like χ², with as
-    many degrees of freedom as there are alternatives but one, or fewer where some are seen by more voters than others.
-    """
-    from scipy.special import gammaincc
-
-    score, _ = scored(ballots[0])
-    root, _ = seen_by(ballots, setting)
-    share = np.where(ballots[0] > 0, 1 / (1 + np.exp(2 * setting.log_sigma)[..., None, :] / root**2), 0)
-    times = np.asarray(comparing(ballots), dtype=float)[..., None]
-    whole = np.sum(times * share, axis=-2)
-    expected = whole + whole**2 - np.sum(times * share**2, axis=-2)  # square of each sum, if all scores have variance 1
-    total, alone = np.sum(expected, axis=-1), np.sum(times * share * score**2, axis=(-2, -1))
-    some = (total > 0) & (alone > 0)
-    found = np.sum(np.sum(times * np.sqrt(share) * score, axis=-2) ** 2, axis=-1) / np.where(some, alone, 1)
-    ratio = found * np.sum(whole, axis=-1) / np.where(some, total, 1)
-    freedom = np.maximum(total**2 / np.where(some, np.sum(expected**2, axis=-1), 1) - 1, 1)
-    return np.where(some, gammaincc(freedom / 2, freedom / 2 * ratio), 1)

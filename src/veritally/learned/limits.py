@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from veritally.ballots import Ballots
+from veritally.learned.reading import Setting, scored, seen_by
+from veritally.learned.scores import comparing
 
 _NAMES = {"voters": "voters", "alternatives": "alternatives", "counts": "counts", "sigma": "σ/τ"}
 
@@ -51,3 +53,38 @@ class Limits:
             lowest = np.min(each, axis=-1, initial=np.inf, where=known)
             found["sigma"] = lowest, np.max(each, axis=-1, initial=0, where=known)
         return {name: ends for name, ends in found.items() if name in self.ranges}
+
+
+def contrast(ballots: Ballots) -> Any:
+    """Return by what factor the least and the second highest count on one ballot differ at most, by decision.
+
+    If only one is high, nothing is told by it that others on the ballot could stand in the way of.
+    """
+    counts, times = np.asarray(ballots.counts), np.asarray(comparing(ballots))
+    seen = (counts > 0) & (times > 0)[..., None]
+    least = np.min(counts, axis=-1, initial=np.inf, where=seen)
+    second = np.sort(np.where(seen, counts, 0), axis=-1)[..., -2:-1]
+    return np.max(second / least[..., None], axis=(-2, -1), initial=1)
+
+
+def likely(ballots: Ballots, setting: Setting) -> Any:
+    """Return about how probable it is, rather too much than too little, that voters agree so well if σ/τ is as told.
+
+    Normal scores of two voters for the same alternative correlate by about √(r r'), where r = 1/(1 + v) and v is the
+    variance of what one of them saw, in units of τ². Squares of their sums, weighed by √r, are then like χ², with as
+    many degrees of freedom as there are alternatives but one, or fewer where some are seen by more voters than others.
+    """
+    from scipy.special import gammaincc
+
+    score, _ = scored(ballots[0])
+    root, _ = seen_by(ballots, setting)
+    share = np.where(ballots[0] > 0, 1 / (1 + np.exp(2 * setting.log_sigma)[..., None, :] / root**2), 0)
+    times = np.asarray(comparing(ballots), dtype=float)[..., None]
+    whole = np.sum(times * share, axis=-2)
+    expected = whole + whole**2 - np.sum(times * share**2, axis=-2)  # square of each sum, if all scores have variance 1
+    total, alone = np.sum(expected, axis=-1), np.sum(times * share * score**2, axis=(-2, -1))
+    some = (total > 0) & (alone > 0)
+    found = np.sum(np.sum(times * np.sqrt(share) * score, axis=-2) ** 2, axis=-1) / np.where(some, alone, 1)
+    ratio = found * np.sum(whole, axis=-1) / np.where(some, total, 1)
+    freedom = np.maximum(total**2 / np.where(some, np.sum(expected**2, axis=-1), 1) - 1, 1)
+    return np.where(some, gammaincc(freedom / 2, freedom / 2 * ratio), 1)

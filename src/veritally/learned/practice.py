@@ -63,7 +63,7 @@ def decisions(key: Any, number: int, voters: int, alternatives: int) -> Decision
         [jnp.ceil(evenly), apart, expert, jnp.broadcast_to(experts, cells)],
         jnp.broadcast_to(highest, cells),
     )
-    counts = jnp.clip(jnp.round(counts), 1, math.exp(_MOST))
+    counts = jnp.clip(jnp.round(counts), *COUNTS)
 
     # Who saw what.
     absent = jnp.where(chance(0.35), uniform(each, 0, 0.8), 0)[:, None, None]

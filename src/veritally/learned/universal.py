@@ -9,18 +9,19 @@ from veritally.arrays import Array, in_pieces, namespace
 from veritally.ballots import Ballots, Kind
 from veritally.errors import InputError
 from veritally.inference import links
-from veritally.learned.agreement import Estimate, chance
+from veritally.inference.scale import interval, middle
+from veritally.learned.agreement import Estimate
+from veritally.learned.limits import contrast, likely
 from veritally.learned.models import Model, model
 from veritally.learned.reading import Setting
 from veritally.learned.rounds import Answer, answer, without_each
-from veritally.learned.scores import centred, comparing, rounded, shared, softmax
+from veritally.learned.scores import centred, rounded, shared, softmax
 from veritally.noise.errors import Percentage, Replacement
 from veritally.rules.rule import Clonable, Scores, Sigma
 
 _REREAD = 1_000_000  # votes that are read again, at most, to leave out each voter in turn
 _AT_ONCE = 1 << 15  # votes of a batch whose hidden values stay in the cache
 _UNIT = float(np.finfo(np.float32).eps)
-_INTERVAL = 1.96  # standard deviations on either side that hold 95%
 _CONTRAST = 100.0  # between counts on one ballot, beyond which choices are clearly worse than those of posterior
 _ODDS = 1e-6  # below which the probability that voters agree so well belies σ/τ as told
 
@@ -138,10 +139,10 @@ class Universal(Clonable):
         The interval is right on average over decisions like those of training, not at every σ/τ.
         """
         if self._ratio:
-            return np.stack([_mean(self._ratio, ballots.mask)] * 3, axis=-1)
+            mask = np.asarray(ballots.mask)
+            return np.stack([middle(np.broadcast_to(self._ratio, mask.shape), mask)] * 3, axis=-1)
         found = self.answer(ballots).scale
-        reach = _INTERVAL * np.exp(np.asarray(found.log_deviation))
-        return np.exp(np.asarray(found.mean)[..., None] + np.stack([0 * reach, -reach, reach], axis=-1))
+        return interval(np.asarray(found.mean), np.exp(np.asarray(found.log_deviation)))
 
     def weights(self, ballots: Ballots, origin: float = 0.0) -> Array:
         """Return what each voter adds: what leaving the voter out takes away, and an even share of the rest."""
@@ -186,7 +187,7 @@ class Universal(Clonable):
     def odd(self, ballots: Ballots) -> Any:
         """Say in which decisions there is something to remark on."""
         crossed = self._model.limits.crossed(ballots, self._ratio) | np.asarray(links.broken(ballots))
-        return crossed | self._belied(ballots) | (_contrast(ballots) > _CONTRAST) | bool(self._half_told)
+        return crossed | self._belied(ballots) | (contrast(ballots) > _CONTRAST) | bool(self._half_told)
 
     def remarks(self, ballots: Ballots, names: tuple[Any, ...]) -> list[str]:
         """Name what lies outside of what was trained on or is hard to learn, votes that belie σ, and missing links."""
@@ -198,7 +199,7 @@ class Universal(Clonable):
         if not self._ratio:
             return np.zeros(ballots.mask.shape[:-1], dtype=bool)
         flat = type(ballots)(*map(np.asarray, _flat(ballots)))
-        return np.reshape(chance(flat, self._setting(flat)) < _ODDS, ballots.mask.shape[:-1])
+        return np.reshape(likely(flat, self._setting(flat)) < _ODDS, ballots.mask.shape[:-1])
 
     def _unlikely(self, ballots: Ballots) -> list[str]:
         """Say that votes belie σ, or that counts are further apart than the network can cope with."""
@@ -209,9 +210,9 @@ class Universal(Clonable):
                 "outside of what the network learned: voters who agree much better than σ/τ as told allows (by their "
                 f"votes it is about {shown:.2g}); check sigma and tau, or use the rule posterior"
             )
-        if (contrast := float(_contrast(ballots))) > _CONTRAST:
+        if (apart := float(contrast(ballots))) > _CONTRAST:
             remarks.append(
-                f"counts on one ballot are up to {contrast:,.0f}-fold apart: there the rule posterior may choose better"
+                f"counts on one ballot are up to {apart:,.0f}-fold apart: there the rule posterior may choose better"
             )
         return remarks
 
@@ -229,26 +230,6 @@ class Universal(Clonable):
         if self.sigma is None or self.tau is None:
             return ()
         return tuple(float(one) / self.tau for one in np.ravel(self.sigma))
-
-
-def _mean(ratio: tuple[float, ...], mask: Array) -> Any:
-    """Return the geometric mean over the alternatives in ``mask``, by decision."""
-    if len(set(ratio)) == 1:
-        return np.full(mask.shape[:-1], ratio[0])
-    some = np.asarray(mask) | ~np.any(mask, axis=-1, keepdims=True)
-    return np.exp(np.mean(np.broadcast_to(np.log(ratio), mask.shape), axis=-1, where=some))
-
-
-def _contrast(ballots: Ballots) -> Any:
-    """Return by what factor the least and the second highest count on one ballot differ at most, by decision.
-
-    If only one is high, nothing is told by it that others on the ballot could stand in the way of.
-    """
-    counts, times = np.asarray(ballots.counts), np.asarray(comparing(ballots))
-    seen = (counts > 0) & (times > 0)[..., None]
-    least = np.min(counts, axis=-1, initial=np.inf, where=seen)
-    second = np.sort(np.where(seen, counts, 0), axis=-1)[..., -2:-1]
-    return np.max(second / least[..., None], axis=(-2, -1), initial=1)
 
 
 def _flat(ballots: Ballots) -> Ballots:
