@@ -13,7 +13,8 @@ from veritally.arrays import Array, inner, is_jax, namespace, product, trajector
 
 _GRADED = 0.2  # how much wider panels may become for each unit of distance from what they have to resolve
 _SCALES = 14.0  # e-folds between widest and narrowest that make panels half as wide
-_MOST = 4000  # panels of a ballot, whatever it is like
+_CROWDED = 36.0  # alternatives that a panel may resolve, for each local scale of its width; see breakpoints
+_MOST = 20_000  # panels of a ballot, whatever it is like
 _FEW = 10  # alternatives
 _STEEP = 2.0  # exponent for half a panel beyond which exponentials blow up rounding
 
@@ -34,7 +35,8 @@ class Fineness(NamedTuple):
     def for_size(self, n: int) -> "Fineness":
         """Return the same for n alternatives."""
         more = max(0, n - _FEW)
-        return self._replace(panels=self.panels + more // 2, most=self.most + 4 * more)
+        crowded = 2 * n - 100  # where panels become narrower with each alternative
+        return self._replace(panels=self.panels + max(more // 2, crowded), most=self.most + 4 * more)
 
 
 DOUBLE = Fineness(nodes=16, width=8.0, reach=6.2, panels=40, most=160)
@@ -187,7 +189,12 @@ def _faded(whole: Array, fading: Array, upward: bool) -> Array:
 def breakpoints(centre: Array, width: Array, reach: Array, closer: Array, fine: Fineness) -> tuple[Array, Array]:
     """Cut the line into panels that resolve features of these centres and widths, all ``(alternative, ballot)``.
 
-    Local scales add up like precisions, h(x)⁻² = Σ_k 1/(w_k² + (0.2 (x − m_k))²), and are divided by ``closer``.
+    Local scales add up like precisions, h(x)⁻² = Σ_k 1/w_k(x)² with w_k(x)² = w_k² + (0.2 (x − m_k))², and are divided
+    by ``closer``.
+
+    Where many alternatives meet, panels are narrower still, 36/Σ_k 1/w_k(x). For integrating n times over a panel
+    divides by n!, but the matrix that does so on 16 nodes divides by no more than about 21 each time (its eigenvalues
+    are the poles of the Padé approximation of exp). Rounding that is divided less than what is true would take over.
 
     Returns
     -------
@@ -202,7 +209,9 @@ def breakpoints(centre: Array, width: Array, reach: Array, closer: Array, fine: 
     coarse = fine.width / closer / (1 + xp.log(xp.maximum(ratio, xp.asarray(1, dtype=ratio.dtype))) / _SCALES)
 
     def scale(x: Array) -> Array:
-        return coarse / xp.sqrt(xp.sum(1 / (square + (_GRADED * (x - centre)) ** 2), axis=0))
+        precision = 1 / (square + (_GRADED * (x - centre)) ** 2)
+        crowd = xp.sum(xp.sqrt(precision), axis=0)
+        return xp.minimum(coarse / xp.sqrt(xp.sum(precision, axis=0)), _CROWDED / crowd)
 
     def step(x: Array) -> Array:
         size = scale(x)

@@ -2,8 +2,11 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from veritally.arrays import Array, by_cost, if_any, is_jax, keep_memory, namespace
 from veritally.ballots import Ballots
+from veritally.errors import InputError
 from veritally.likelihood.chain import chain
 from veritally.likelihood.density import Spread
 from veritally.likelihood.panels import panels_for
@@ -12,6 +15,7 @@ from veritally.likelihood.tied import tied_chain
 from veritally.likelihood.walk import Tiers
 
 _AT_ONCE = 1 << 13  # ballots
+_MOST_TIERS = 1000  # of a ballot: up to here integrals were measured to keep their digits
 _HARD = 64  # times as many cells as others that ballots are counted for if they are extreme
 
 
@@ -42,6 +46,8 @@ def ranking(ranks: Array, truth: Array, spread: Spread, order: int = 1) -> Deriv
     """
     xp = namespace(ranks, truth)
     batch, n = ranks.shape[:-1], ranks.shape[-1]
+    if n > _MOST_TIERS and not is_jax(ranks):
+        _refuse_long(ranks)
     truth = xp.broadcast_to(truth[..., None, :], ranks.shape)
     ranks, truth = (xp.moveaxis(x.reshape(-1, n), -1, 0) for x in (ranks, truth))
     mixtures = [
@@ -57,6 +63,17 @@ def ranking(ranks: Array, truth: Array, spread: Spread, order: int = 1) -> Deriv
     ]
     results = pieces[0] if len(pieces) == 1 else [xp.concat(x, axis=-1) for x in zip(*pieces, strict=True)]
     return Derivatives(*(xp.moveaxis(x, -1, 0).reshape(*batch, *x.shape[:-1]) for x in results))
+
+
+def _refuse_long(ranks: Array) -> None:
+    """Refuse ballots of more tiers than the integrals can tell apart."""
+    ordered = np.sort(ranks, axis=-1)
+    tiers = int(np.max(np.sum(np.diff(ordered, axis=-1, prepend=0) > 0, axis=-1), initial=0))
+    if tiers > _MOST_TIERS:
+        raise InputError(
+            f"a ballot ranks {tiers} alternatives apart, and exact probabilities reach to {_MOST_TIERS}; choose a rule "
+            "that only adds up, such as pairwise-normalized, or leave out alternatives that cannot win"
+        )
 
 
 def _sorted(ranks: Array, truth: Array, deviations: Array, *weights: Array, order: int) -> tuple[Array, ...]:
