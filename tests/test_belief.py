@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import veritally as vt
-from veritally.belief import smallest_set, summarised
+from veritally.belief import smallest_set, stacked, summarised
 
 
 def summary(draws, weights, mask=None):
@@ -72,11 +72,20 @@ def test_decisions_of_a_batch_are_their_own():
     rng = np.random.default_rng(0)
     draws, weights = rng.normal(size=(50, 2, 3)), rng.dirichlet(np.ones(50), 2).T
     both = summary(draws, weights)
-    for d in range(2):
-        alone = summary(draws[:, d], weights[:, d])
-        for name in ("mean", "deviation", "low", "high", "p_best", "p_rank", "p_above", "regret"):
-            np.testing.assert_allclose(getattr(both.decision(d, 3), name), getattr(alone, name), err_msg=name)
-    assert both.decision(1, 2).p_rank.shape == (2, 2)
+    alone = [summary(draws[:, d], weights[:, d]) for d in range(2)]
+    for name in ("mean", "deviation", "low", "high", "p_best", "p_rank", "p_above", "regret"):
+        np.testing.assert_allclose(
+            getattr(both, name), getattr(stacked(alone, 3), name), rtol=1e-9, atol=1e-12, err_msg=name
+        )
+
+
+def test_a_smaller_decision_is_padded():
+    large, small = (summary(np.eye(n), np.full(n, 1 / n)) for n in (3, 2))
+    both = stacked([large, small], 3)
+    np.testing.assert_allclose(both.p_best[1], [*small.p_best, 0])
+    np.testing.assert_allclose(both.p_above[1, 2], 0.5)
+    assert both.regret[1, 2] == np.inf
+    np.testing.assert_allclose(both.p_rank[1, :2, :2], small.p_rank)
 
 
 def test_smallest_set_by_hand():

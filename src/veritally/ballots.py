@@ -117,10 +117,19 @@ def ballots_of(kind: Kind, votes: Array, counts: Array, multiplicity: Array) -> 
 
 
 def coarsened(ballots: Ballots, kind: Kind) -> Ballots:
-    """Keep only what votes of ``kind``, no finer than these, say; compiles under ``jax.jit``."""
+    """Keep only what votes of ``kind``, no finer than these, say; compiles under ``jax.jit``.
+
+    Votes of every kind but pairs may also stand among mixed ones, with what they say.
+    """
     votes, counts, *rest = ballots
     if kind == ballots.kind:
         return ballots
+    if kind not in KINDS:
+        raise InputError(f"there are no votes of the kind {kind!r}; kinds are {', '.join(KINDS)}")
+    if KINDS.index(kind) < KINDS.index(ballots.kind) and kind != "mixed":
+        raise InputError(f"{ballots.kind} cannot become {kind}: votes can be made coarser, not finer")
+    if kind == "differences" and counts.shape[-1] != 2:
+        raise InputError(f"differences are for two alternatives, and there are {counts.shape[-1]}")
     if ballots.kind == "pairs":
         return coarsened(Values(_shares(votes, counts), counts, *rest), kind)
     if kind == "mixed":
@@ -135,6 +144,61 @@ def coarsened(ballots: Ballots, kind: Kind) -> Ballots:
     else:
         votes = top_from(coarsened(ballots, "rankings").votes)
     return _TYPES[kind](votes, counts, *rest)
+
+
+def stacked(ballots: Ballots, number: int) -> Ballots:
+    """Repeat ballots along a new first axis."""
+    xp = namespace(ballots.counts)
+    return type(ballots)(*(xp.broadcast_to(x, (number, *x.shape)) for x in ballots))
+
+
+def values_in(ballots: Ballots) -> Array:
+    """Return the values among cardinal votes, NaN for none, ``(..., voter, alternative)``."""
+    return ballots.votes[..., 0] if ballots.kind == "mixed" else ballots.votes
+
+
+def ranks_in(ballots: Ballots) -> Array:
+    """Return the ranks among ordinal votes, 0 for none, ``(..., voter, alternative)``; favourites are tier 1 of 2."""
+    xp = namespace(ballots.counts)
+    if ballots.kind == "top":
+        tiers = xp.where(ballots.counts > 0, xp.where(ballots.votes > 0, 1, 2), 0)
+        return xp.astype(tiers, ballots.counts.dtype)
+    return ballots.votes[..., 2] if ballots.kind == "mixed" else ballots.votes
+
+
+def anchored(ballots: Ballots) -> Array:
+    """Say in which decisions some vote tells where the truths lie, not only how they differ, ``(...)``: values do."""
+    xp = namespace(ballots.counts)
+    if ballots.kind not in CARDINAL:
+        return xp.zeros(ballots.mask.shape[:-1], dtype=bool)
+    given = ~xp.isnan(values_in(ballots)) & (ballots.counts > 0)
+    return xp.any(given & (ballots.multiplicity > 0)[..., None], axis=(-2, -1))
+
+
+def effective_multiplicity(ballots: Ballots) -> Array:
+    """Return how many voters each ballot stands for, ``(..., voter)``; 0 where it says nothing.
+
+    A ranking or a favourite says nothing unless it puts one alternative above another that the voter saw.
+    """
+    xp = namespace(ballots.counts)
+    votes, counts, multiplicity, _ = ballots
+    if ballots.kind == "pairs":
+        some = xp.any(votes > 0, axis=(-2, -1))
+    elif ballots.kind == "differences":
+        some = ~xp.isnan(votes) & xp.all(counts > 0, axis=-1)
+    elif ballots.kind == "values":
+        some = xp.any(~xp.isnan(votes) & (counts > 0), axis=-1)
+    elif ballots.kind == "mixed":
+        some = xp.any(~xp.isnan(votes[..., :2]) & (counts > 0)[..., None], axis=(-2, -1)) | _tiered(ranks_in(ballots))
+    else:
+        some = _tiered(ranks_in(ballots))
+    return xp.where(some, multiplicity, 0)
+
+
+def _tiered(ranks: Array) -> Array:
+    """Say which rankings have more than one tier; 0 stands for unseen."""
+    xp = namespace(ranks)
+    return xp.max(ranks, axis=-1) > xp.min(xp.where(ranks > 0, ranks, xp.inf), axis=-1)
 
 
 def comparisons(pairs: Array) -> Array:

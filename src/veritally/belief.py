@@ -62,16 +62,6 @@ class Belief:
         """Return the probability that each alternative is among the k best, ``(..., alternative)``."""
         return np.sum(np.asarray(self.p_rank)[..., :k], axis=-1)
 
-    def decision(self, d: int, n: int) -> "Belief":
-        """Return the belief of one decision, of n alternatives, along the first batch axis."""
-        changes: dict[str, Any] = {}
-        for field in fields(self):
-            value = np.asarray(getattr(self, field.name))[d]
-            for axis in range(-_AXES.get(field.name, 0), 0):
-                value = np.take(value, np.arange(n), axis=axis)
-            changes[field.name] = value
-        return replace(self, **changes)
-
     def columns(self, kept: list[int]) -> "Belief":
         """Keep some alternatives of a single decision."""
         changes: dict[str, Any] = {}
@@ -83,6 +73,20 @@ class Belief:
         changes["p_rank"] = np.asarray(self.p_rank)[..., kept, : len(kept)]
         return replace(self, **changes)
 
+
+def stacked(beliefs: list[Belief], n: int) -> Belief:
+    """Make one of the beliefs of several decisions, padded to n alternatives."""
+
+    def padded(name: str, one: Belief) -> Array:
+        value = np.asarray(getattr(one, name))
+        axes = _AXES.get(name, 0)
+        grown = [(0, 0)] * (value.ndim - axes) + [(0, n - value.shape[axis]) for axis in range(-axes, 0)]
+        return np.pad(value, grown, constant_values=_FILLS.get(name, 0.0)) if axes else value
+
+    return Belief(**{field.name: np.stack([padded(field.name, one) for one in beliefs]) for field in fields(Belief)})
+
+
+_FILLS = {"p_above": 0.5, "regret": np.inf, "sigma": np.nan}  # of alternatives that a decision does not have
 
 _AXES = {
     "mean": 1,

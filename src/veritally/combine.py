@@ -13,7 +13,7 @@ def concat(profiles: Sequence[Profile]) -> Profile:
     """Put the voters of several profiles about one decision together.
 
     Alternatives are matched by name; one that a profile does not have is unseen by its voters. Votes of different kinds
-    become mixed ones.
+    become mixed ones; rankings and favourites become rankings, in which a favourite stands above all others.
 
     Examples
     --------
@@ -82,7 +82,10 @@ def _mixed(profiles: Sequence[Profile]) -> Sequence[Profile]:
         return profiles
     if "pairs" in kinds:
         raise InputError("pairs cannot be put together with other votes; take their as_rankings() first")
-    return [profile._with(ballots=coarsened(profile.ballots, "mixed")) for profile in profiles]
+    ballots = [coarsened(profile.ballots, "mixed") for profile in profiles]
+    if kinds == {"rankings", "top"}:
+        ballots = [coarsened(own, "rankings") for own in ballots]
+    return [profile._with(ballots=own) for profile, own in zip(profiles, ballots, strict=True)]
 
 
 def _alike(profiles: Sequence[Profile]) -> Profile:

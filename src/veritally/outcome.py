@@ -11,7 +11,7 @@ import numpy as np
 
 from veritally.arrays import Array, namespace
 from veritally.ballots import Ballots
-from veritally.belief import LEVEL, Belief, smallest_set
+from veritally.belief import LEVEL, Belief, smallest_set, stacked
 from veritally.errors import TieError
 from veritally.explanation import Explanation, among_best
 from veritally.labels import first_few
@@ -85,7 +85,12 @@ class Outcome:
 
     def unstack(self) -> list["Outcome"]:
         """Return the outcomes of the decisions along the first batch axis."""
-        return [self._decision(d, profile) for d, profile in enumerate(self.profile.unstack())]
+        return list(self._decisions)
+
+    @cached_property
+    def _decisions(self) -> tuple["Outcome", ...]:
+        """The same, made once, so that what each of them finds out is found once."""
+        return tuple(self._decision(d, profile) for d, profile in enumerate(self.profile.unstack()))
 
     def _decision(self, d: int, profile: Profile) -> "Outcome":
         return replace(
@@ -111,7 +116,7 @@ class Outcome:
         if not self.profile.batch:
             return ask(self)
         answers = []
-        for name, one in zip(self.profile.decision_names, self.unstack(), strict=True):
+        for name, one in zip(self.profile.decision_names, self._decisions, strict=True):
             try:
                 answers.append(one._each(ask))
             except TieError as error:
@@ -153,11 +158,19 @@ class Outcome:
 
         In a batch it has all alternatives; for a single decision those of :attr:`alternatives`.
         """
+        whole = self._whole_belief
+        return whole if whole is None or self.profile.batch else whole.columns(self._kept)
+
+    @cached_property
+    def _whole_belief(self) -> Belief | None:
+        """The same with all alternatives; that of a batch is put together from those of its decisions."""
         ask = getattr(self.method, "belief", None)
         if ask is None:
             return None
-        belief: Belief = ask()
-        return belief if self.profile.batch else belief.columns(self._kept)
+        if not self.profile.batch:
+            belief: Belief = ask()
+            return belief
+        return stacked([one._whole_belief for one in self._decisions], self.profile.shape[-1])  # type: ignore[misc]
 
     @cached_property
     def p_best(self) -> Any:

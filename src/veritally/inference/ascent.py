@@ -34,11 +34,11 @@ class Prior(NamedTuple):
     precision
         1/τ².
     free
-        Whether the common mean is unknown; else it is 0.
+        Whether the common mean is unknown, ``(...)``; else it is 0.
     """
 
     precision: Array
-    free: bool
+    free: Array
 
     def matrix(self, mask: Array) -> Array:
         """Return the precision matrix ``(..., alternative, alternative)``; those outside the mask stand alone."""
@@ -47,16 +47,14 @@ class Prior(NamedTuple):
         exists = xp.astype(mask, dtype)
         eye = xp.eye(mask.shape[-1], dtype=dtype)
         precision = self.precision[..., None, None]
-        matrix = precision * eye * exists[..., None]
-        if self.free:
-            number = xp.maximum(xp.sum(exists, axis=-1), xp.asarray(1, dtype=dtype))[..., None, None]
-            matrix = matrix - precision * exists[..., None] * exists[..., None, :] / number
-        return matrix + eye * (1 - exists)[..., None]
+        number = xp.maximum(xp.sum(exists, axis=-1), xp.asarray(1, dtype=dtype))[..., None, None]
+        common = xp.where(self.free[..., None, None], exists[..., None] * exists[..., None, :] / number, 0)
+        return precision * (eye * exists[..., None] - common) + eye * (1 - exists)[..., None]
 
     def log_density(self, truth: Array, mask: Array) -> Array:
         """Return the log-density up to a constant that does not depend on τ."""
         xp = namespace(truth)
-        number = xp.sum(xp.astype(mask, truth.dtype), axis=-1) - int(self.free)
+        number = xp.sum(xp.astype(mask, truth.dtype), axis=-1) - xp.astype(self.free, truth.dtype)
         square = xp.sum(truth * applied(self.matrix(mask), truth), axis=-1)
         return number * xp.log(self.precision) / 2 - square / 2
 

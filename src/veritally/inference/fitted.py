@@ -1,12 +1,14 @@
 """Fitted: a posterior as it came out for some votes, and how sure that is."""
 
+import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from veritally.arrays import Array, Random, namespace, possible
-from veritally.ballots import CARDINAL, Ballots
+from veritally.ballots import Ballots, anchored, effective_multiplicity, stacked
 from veritally.belief import Belief, summarised
 from veritally.inference import links
 from veritally.inference.ascent import Prior, peak
@@ -25,6 +27,11 @@ _ENOUGH = 50  # draws that count, below which they say less than the normal does
 _TAILS = 7.0  # degrees of freedom of the draws by which the shape is checked
 _REFITTED = 5_000  # votes on which leaving one out is done in full, for each voter and value of the scale
 _MIXED = 16  # normals in a mixture that are hardly dearer than one
+_NOTABLE = 0.01  # probability of values of the scale
+_FELL_BACK = (
+    "the most probable truths stand in for their means, which could not be found for these votes: scores and "
+    "probabilities are rough"
+)
 _CHECKED = 20_000  # votes whose likelihood is asked to check the shape of the posterior
 
 
@@ -71,10 +78,13 @@ class Fitted:
         """Return what was found about one decision along the first batch axis."""
         m, n = ballots.counts.shape[-2:]
         weight, sigma, tau, known, evidence, freedom, means = self.fit
-        voters = (None if x is None else x[:, d, ..., :m, :n] for x in known[2:])
-        own = Moments(known.mean[:, d, ..., :n], known.precision[:, d, ..., :n, :n], *voters)
-        spread = replace(means, sigma=sigma[:, d, ..., None, :n])
-        parts = (weight[:, d], sigma[:, d, ..., :n], tau[:, d], own, evidence[:, d], freedom[d], spread)
+        found = int(np.sum(np.asarray(evidence[:, d]) > -np.inf)) if evidence.ndim == 2 else len(evidence)
+        at = (slice(found), d)  # without values of the scale that only other decisions have
+        pull, without = (None if x is None else x[at][..., :m, :n] for x in (known.pull, known.without))
+        fell_back = np.broadcast_to(known.fell_back, evidence.shape)[at]
+        own = Moments(known.mean[at][..., :n], known.precision[at][..., :n, :n], pull, without, fell_back)
+        sigma = sigma[at][..., :n]
+        parts = (weight[at], sigma, tau[at], own, evidence[at], freedom[d], replace(means, sigma=sigma[..., None, :]))
         return replace(self, ballots=ballots, fit=Fit(*parts))
 
     def _of(self, ballots: Ballots) -> Moments:
@@ -82,8 +92,8 @@ class Fitted:
         known, fit = self.fit.moments, self.fit
         if ballots is self.ballots:
             return known
-        prior = Prior(fit.tau**-2.0, ballots.kind in CARDINAL)
         ballots = stacked(ballots, len(fit.tau))
+        prior = Prior(fit.tau**-2.0, anchored(ballots))
         return moments(ballots, fit.means, prior, peak(ballots, fit.means, prior, known.mean), self.estimate)
 
     def score(self, ballots: Ballots) -> Scores:
@@ -101,9 +111,11 @@ class Fitted:
         times = ballots.multiplicity[..., None]
         pull = pulls(stacked(ballots, len(fit.tau)), fit.means, known)
         weights = xp.sum((fit.weight * fit.tau**2)[..., None, None] * pull, axis=0) * times
-        if ballots.kind not in CARDINAL or origin:
+        anchor = anchored(ballots)
+        if origin or not possible(anchor):
             return weights
         rest = xp.where(ballots.mask, self._mean(known.mean), 0) - xp.sum(weights, axis=-2)
+        rest = xp.where(anchor[..., None], rest, 0)
         seen = ballots.counts * times
         whole = xp.sum(seen, axis=-2, keepdims=True)
         return weights + rest[..., None, :] * seen / xp.where(whole > 0, whole, 1)
@@ -124,7 +136,7 @@ class Fitted:
             fields = [xp.broadcast_to(xp.expand_dims(x, axis=axis), (*batch, m, *x.shape[axis:])) for x in ballots[:3]]
             rest = stacked(type(ballots)(fields[0], fields[1], fields[2] * others, mask), len(fit.tau))
             means = replace(fit.means, sigma=xp.expand_dims(xp.asarray(fit.means.sigma), axis=-3))
-            prior = Prior(xp.broadcast_to(fit.tau[..., None], (*fit.tau.shape, m)) ** -2.0, ballots.kind in CARDINAL)
+            prior = Prior(xp.broadcast_to(fit.tau[..., None], (*fit.tau.shape, m)) ** -2.0, anchored(rest))
             start = xp.broadcast_to(known.mean[..., None, :], rest.mask.shape)
             without = moments(rest, means, prior, peak(rest, means, prior, start), self.estimate).mean
         else:
@@ -154,12 +166,19 @@ class Fitted:
         return {}
 
     def odd(self, ballots: Ballots) -> Array:
-        """Say in which decisions no votes compare some alternatives."""
-        return links.broken(ballots)
+        """Say in which decisions no votes compare some alternatives, or the mode had to stand in for the mean."""
+        return links.broken(ballots) | self._fell_back
 
     def remarks(self, ballots: Ballots, names: tuple[Any, ...]) -> list[str]:
-        """Name the alternatives of a single decision that no votes compare with the others."""
-        return links.remarks(ballots, names)
+        """Say the same of a single decision, with the names of the alternatives."""
+        remarks = links.remarks(ballots, names)
+        return [*remarks, _FELL_BACK] if bool(self._fell_back) else remarks
+
+    @property
+    def _fell_back(self) -> Array:
+        """Whether the mode stands in for a mean that was wanted, at values of the scale that matter, ``(...)``."""
+        weight = np.asarray(self.fit.weight)
+        return np.sum(np.where(self.fit.moments.fell_back, weight, 0), axis=0) > _NOTABLE
 
     def p_best(self, ballots: Ballots, size: int = 1000) -> Array:
         """Return P(best) alone, ``(..., alternative)``, by so many draws from normals; compiles under ``jax.jit``.
@@ -174,59 +193,75 @@ class Fitted:
         return xp.sum(fit.weight[..., None] * xp.sum(first, axis=0), axis=0) / len(draws)
 
     def belief(self) -> Belief:
-        """Say how sure it all is, from draws of the posterior.
+        """Say how sure a single decision is, from draws of the posterior; found once.
 
-        Around each mean the posterior is taken for normal. For a single decision of not too many votes that is checked,
-        and mended, by importance sampling: some of the draws are weighed by the exact posterior.
+        Around each mean the posterior is taken for normal. For not too many votes that is checked, and mended, by
+        importance sampling: some of the draws are weighed by the exact posterior.
         """
-        ballots, fit = self.ballots, self.fit
+        return self._belief
+
+    @cached_property
+    def _belief(self) -> Belief:
+        fit, mask = self.fit, np.asarray(self.ballots.mask)
+        weight, tau, sigma = (np.asarray(x) for x in (fit.weight, fit.tau, fit.sigma))
         known = Moments(np.asarray(fit.moments.mean), np.asarray(fit.moments.precision))
-        weight, tau, truth = np.asarray(fit.weight), np.asarray(fit.tau), known.mean
-        values, n = len(weight), truth.shape[-1]
-        batch = truth.shape[1:-1]
-        mask = np.asarray(ballots.mask)
-        random = Random.of(truth, self.seed, _STREAM)
-        draws = _drawn(known, np.asarray(fit.freedom), int(np.clip(_CELLS // max(truth.size, 1), 64, _DRAWS)), random)
+        random = Random.of(known.mean, self.seed, _STREAM)
+        size = int(np.clip(_CELLS // max(known.mean.size, 1), 64, _DRAWS))
+        draws = _drawn(known, np.asarray(fit.freedom), size, random)
         weights = np.broadcast_to(weight / len(draws), draws.shape[:-1])
-        efficiency = np.full(batch, np.nan)
-        merged = _merged(ballots) if not batch else ballots
-        mixed = 1 if fit.means.counts is None else len(fit.means.counts.mixture(np.asarray(merged.counts))[0])
-        cost = values * merged.counts.size * max(1, mixed // _MIXED)
-        checked = min(_DRAWS, _CHECKED // max(1, cost))
-        if not batch and checked >= 64 and np.isinf(fit.freedom) and not bool(np.any(tied_in_the_middle(merged))):
-            # The difference that exact weights make, on draws that reach further than a normal.
-            normal = random.normal((checked, values, n))
-            reach = np.sum(np.where(mask, normal, 0) ** 2, axis=-1)
-            stretch = np.sqrt(_TAILS / 2 / random.gamma(np.full((checked, values), _TAILS / 2)))
-            further = truth + np.einsum("vjk,svk->svj", _roots(known.precision), normal) * stretch[..., None]
-            reach = reach * stretch**2
-            density = (_TAILS + mask.sum()) / 2 * np.log1p(reach / _TAILS)
-            exact, efficiency = _normalised(self._exact(merged, further) + density, weight)
-            plain, _ = _normalised(density - reach / 2, weight)
-            if efficiency > _USABLE and efficiency * exact.size > _ENOUGH:  # else a few draws would decide
-                draws, weights = np.concat([draws, further]), np.concat([weights, exact - plain])
-        flat = draws.reshape(-1, *draws.shape[2:])
-        if ballots.kind not in CARDINAL:
-            number = np.maximum(mask.sum(axis=-1, keepdims=True), 1)
-            flat = flat - np.sum(np.where(mask, flat, 0), axis=-1, keepdims=True) / number
-        sigma = np.exp(np.sum(weight[..., None] * np.log(np.asarray(fit.sigma)), axis=0))
+        further, change, efficiency = self._correction(known, random)
+        draws, weights = np.concat([draws, further]), np.concat([weights, change])
+        flat = draws.reshape(-1, draws.shape[-1])
+        if not anchored(self.ballots):
+            flat = flat - np.mean(flat, axis=-1, keepdims=True, where=mask)
+        level = np.exp(np.sum(weight[:, None] * np.log(sigma), axis=0))
         between = np.sqrt(np.asarray(fit.means.between))
         return summarised(
             flat,
-            weights.reshape(-1, *weights.shape[2:]),
+            weights.ravel(),
             mask,
-            sigma=sigma,
+            sigma=level,
             tau=np.exp(np.sum(weight * np.log(tau), axis=0)),
-            scale=_scale(weight, np.log(middle(np.asarray(fit.sigma), mask) / tau)),
-            count_error=np.full(batch, np.nan if fit.means.counts is None else fit.means.counts.size),
-            omega=middle(between * sigma, mask) if np.any(between) else np.full(batch, np.nan),
+            scale=_scale(weight, np.log(middle(sigma, mask) / tau)),
+            count_error=np.asarray(np.nan if fit.means.counts is None else fit.means.counts.size),
+            omega=middle(between * level, mask) if np.any(between) else np.asarray(np.nan),
             efficiency=efficiency,
         )
+
+    def _correction(self, known: Moments, random: Random) -> tuple[Array, Array, Array]:
+        """Return draws that reach further than a normal, the difference that exact weights make, and how many count.
+
+        None are drawn of too many votes; if too few count, a few draws would decide, so that none are used.
+        """
+        fit, mask, merged = self.fit, np.asarray(self.ballots.mask), _merged(self.ballots)
+        weight, (values, n) = np.asarray(fit.weight), known.mean.shape
+        none = np.empty((0, values, n)), np.empty((0, values))
+        mixed = 1 if fit.means.counts is None else len(fit.means.counts.mixture(np.asarray(merged.counts))[0])
+        cost = values * merged.counts.size * max(1, mixed // _MIXED)
+        checked = min(_DRAWS, _CHECKED // max(1, cost))
+        if (
+            not len(merged.counts)
+            or checked < 64
+            or not np.isinf(fit.freedom)
+            or bool(np.any(tied_in_the_middle(merged)))
+        ):
+            return *none, np.asarray(np.nan)
+        normal = random.normal((checked, values, n))
+        reach = np.sum(np.where(mask, normal, 0) ** 2, axis=-1)
+        stretch = np.sqrt(_TAILS / 2 / random.gamma(np.full((checked, values), _TAILS / 2)))
+        further = known.mean + np.einsum("vjk,svk->svj", _roots(known.precision), normal) * stretch[..., None]
+        reach = reach * stretch**2
+        density = (_TAILS + mask.sum()) / 2 * np.log1p(reach / _TAILS)
+        exact, efficiency = _normalised(self._exact(merged, further) + density, weight)
+        plain, _ = _normalised(density - reach / 2, weight)
+        if efficiency <= _USABLE or efficiency * exact.size <= _ENOUGH:
+            return *none, efficiency
+        return further, exact - plain, efficiency
 
     def _exact(self, ballots: Ballots, draws: Array) -> Array:
         """Return the exact log-posterior of draws ``(draw, value, alternative)``, from its value at the mean on."""
         truth, mask = np.asarray(self.fit.moments.mean), np.asarray(ballots.mask)
-        prior = Prior(np.asarray(self.fit.tau) ** -2.0, ballots.kind in CARDINAL)
+        prior = Prior(np.asarray(self.fit.tau) ** -2.0, np.asarray(anchored(ballots)))
         means = replace(self.fit.means, sigma=np.asarray(self.fit.means.sigma))
         several = stacked(ballots, draws.shape[1])
         told = tally(stacked(several, len(draws)), draws, means, 0).log_likelihood
@@ -242,9 +277,11 @@ def _normalised(logs: Array, weight: Array) -> tuple[Array, Array]:
 
 
 def _merged(ballots: Ballots) -> Ballots:
-    """Put equal ballots of a single decision together, in NumPy."""
-    votes, counts, multiplicity, mask = (np.asarray(x) for x in ballots)
-    rows = np.concat([votes.reshape(len(votes), -1), counts], axis=1)
+    """Put equal ballots of a single decision together, without those that say nothing, in NumPy."""
+    times = np.asarray(effective_multiplicity(ballots))
+    votes, counts, multiplicity = (np.asarray(x)[times > 0] for x in ballots[:3])
+    mask = np.asarray(ballots.mask)
+    rows = np.concat([votes.reshape(len(votes), math.prod(votes.shape[1:])), counts], axis=1)
     _, first, which = np.unique(np.nan_to_num(rows, nan=-np.inf), axis=0, return_index=True, return_inverse=True)
     times = np.bincount(which.ravel(), multiplicity, len(first))
     return type(ballots)(votes[first], counts[first], times, mask)
@@ -281,9 +318,3 @@ def _inflation(random: Random, freedom: Array, size: int) -> Array:
     shape = xp.broadcast_to(xp.where(known, 1, freedom + 1) / 2, (size, *freedom.shape))
     least = xp.asarray(1e-3, dtype=shape.dtype)
     return xp.where(known, 1, 1 / xp.sqrt(xp.maximum(random.gamma(shape) / shape, least)))
-
-
-def stacked(ballots: Ballots, number: int) -> Ballots:
-    """Repeat ballots along a new first axis."""
-    xp = namespace(ballots.counts)
-    return type(ballots)(*(xp.broadcast_to(x, (number, *x.shape)) for x in ballots))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from veritally.arrays import Array, namespace
-from veritally.ballots import CARDINAL, Ballots
+from veritally.ballots import Ballots, anchored
 
 
 def compared(ballots: Ballots) -> Array:
@@ -14,8 +14,6 @@ def compared(ballots: Ballots) -> Array:
     n = ballots.counts.shape[-1]
     seen = (ballots.counts > 0) & (ballots.multiplicity > 0)[..., None]
     absent = ~(ballots.mask[..., None] & ballots.mask[..., None, :])
-    if ballots.kind in CARDINAL:
-        return xp.ones_like(absent)
     together = xp.astype(seen, ballots.counts.dtype)
     if ballots.kind == "pairs":
         met = xp.sum(ballots.votes * ballots.multiplicity[..., None, None], axis=-3)
@@ -25,7 +23,7 @@ def compared(ballots: Ballots) -> Array:
     for _ in range(n.bit_length()):
         way = xp.astype(linked, together.dtype)
         linked = xp.matmul(way, way) > 0
-    return linked | absent
+    return linked | absent | anchored(ballots)[..., None, None]
 
 
 def broken(ballots: Ballots) -> Array:

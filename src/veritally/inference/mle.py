@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from veritally.arrays import Array, namespace
-from veritally.ballots import Ballots, Kind, coarsened
+from veritally.ballots import Ballots, Kind, anchored, coarsened, ranks_in, values_in
 from veritally.inference.ascent import Prior, peak
 from veritally.likelihood.density import Means
 from veritally.likelihood.votes import derivatives
@@ -58,13 +58,12 @@ class MaximumLikelihood(Clonable):
         return xp.where(finite, unit * _NO_PRIOR, unit * _WIDE_PRIOR)
 
     def _truth(self, ballots: Ballots) -> Array:
-        truth = peak(ballots, self._means, Prior(self._prior(ballots), False)).truth
-        if ballots.kind in ("values", "mixed"):
-            return truth
-        xp = namespace(truth)
+        xp = namespace(ballots.counts)
+        anchor = anchored(ballots)
+        truth = peak(ballots, self._means, Prior(self._prior(ballots), xp.zeros_like(anchor))).truth
         number = xp.sum(xp.astype(ballots.mask, truth.dtype), axis=-1, keepdims=True)
         middle = xp.sum(xp.where(ballots.mask, truth, 0), axis=-1, keepdims=True) / xp.where(number > 0, number, 1)
-        return xp.where(ballots.mask, truth - middle, 0)
+        return xp.where(ballots.mask, xp.where(anchor[..., None], truth, truth - middle), 0)
 
     def scores(self, ballots: Ballots) -> Array:
         """Return the scores alone."""
@@ -169,7 +168,7 @@ def _linked(ballots: Ballots) -> Array:
             | xp.any(present & ~xp.isnan(ballots.votes) & xp.all(ballots.counts > 0, axis=-1), axis=-1)[..., None, None]
         )
     if ballots.kind in ("values", "mixed"):
-        values = ballots.votes[..., 0] if ballots.kind == "mixed" else ballots.votes
+        values = values_in(ballots)
         valued = xp.any(~xp.isnan(values) & (ballots.counts > 0) & present[..., None], axis=-2)
         linked = linked | (valued[..., None] & valued[..., None, :])
     if ballots.kind == "pairs":
@@ -184,10 +183,7 @@ def _linked(ballots: Ballots) -> Array:
 def _above(ballots: Ballots, present: Array) -> Array:
     """Say which alternative somebody ranks above which, ``(..., n, n)``."""
     xp = namespace(ballots.counts)
-    if ballots.kind == "top":
-        ranks = xp.where(ballots.counts > 0, xp.where(ballots.votes > 0, 1, 2), 0)
-    else:
-        ranks = coarsened(ballots, "rankings").votes
+    ranks = ranks_in(ballots) if ballots.kind == "top" else coarsened(ballots, "rankings").votes
     rows = []
     for j in range(ranks.shape[-1]):
         better = (ranks[..., j : j + 1] < ranks) & (ranks[..., j : j + 1] > 0) & present[..., None]

@@ -12,13 +12,19 @@ the sum of the voters' pulls r_i − Λ_i μ̂.
 What others say is taken as independent between the alternatives of one ballot, up to a common shift, which does not
 matter to a ranking: an approximation for more than three alternatives. Values are normal as they are, and are left in
 what the others say.
+
+A ballot that stands for k voters is k equal sites, of which one is taken out at a time. If it stands for a part of a
+voter, its probability counts to that power; then, too, a whole site is taken out (fractional, or power, EP), so that
+two halves come to the same as one. Where others say too little for that, only the part is.
 """
 
 from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
-from veritally.arrays import Array, namespace, while_loop
-from veritally.ballots import CARDINAL, Ballots
+import numpy as np
+
+from veritally.arrays import Array, is_jax, namespace, possible, while_loop
+from veritally.ballots import CARDINAL, Ballots, ranks_in, values_in
 from veritally.inference.ascent import Peak, Prior, applied, solve
 from veritally.likelihood.density import Means
 from veritally.likelihood.votes import derivatives
@@ -32,7 +38,9 @@ _LEAST = 1e-9  # of the variance: that of one alternative apart from a common sh
 _RIDGE = 1e-10  # of the largest precision
 _MOST_SURE = 1 - 1e-9  # of what is known to be known from one voter
 _AT_ONCE = 4096  # voters
-_CELLS = 30_000  # voters × alternatives² up to which it is worth while: of very many voters the mode is the mean
+_CELLS = 30_000  # voters × alternatives² up to which it is always done
+_FEW = 8.0  # times that each alternative is told from others: beyond, of more cells, the mode will do for the mean
+_MOST_CELLS = 1_000_000  # up to which it is done where votes tell less
 
 
 class Moments(NamedTuple):
@@ -47,12 +55,15 @@ class Moments(NamedTuple):
         what all others say. None at the mode, where :func:`pulls` finds it.
     without
         The mean without each voter, ``(..., voter, alternative)``. None at the mode, where :func:`withouts` finds it.
+    fell_back
+        Whether the mode stands in for a mean that was wanted but could not be found, ``(...)``.
     """
 
     mean: Array
     precision: Array
     pull: Array | None = None
     without: Array | None = None
+    fell_back: Array | bool = False
 
 
 class _Sites(NamedTuple):
@@ -67,12 +78,36 @@ class _Sites(NamedTuple):
 
 def moments(ballots: Ballots, means: Means, prior: Prior, peak: Peak, estimate: Estimate) -> Moments:
     """Go on from the mode to the mean, unless there are so many votes that they are the same."""
-    *_, m, n = ballots.counts.shape
     doubtful = ballots.kind in CARDINAL and means.counts is not None  # values that are mixtures have no normal shape
     doubtful = doubtful or ballots.kind == "pairs"  # of which one voter has many that are independent
-    if estimate == "mean" and m * n * n <= _CELLS and not doubtful:
-        return _propagated(ballots, means, prior, peak)
+    if estimate == "mean" and not doubtful:
+        wanted, reached = reach(ballots)
+        if possible(wanted & reached):
+            return _propagated(ballots, means, prior, peak)
+        return Moments(peak.truth, peak.precision, fell_back=wanted)
     return Moments(peak.truth, peak.precision)
+
+
+def reach(ballots: Ballots) -> tuple[Array, Array]:
+    """Say for which decisions the mode would not do for the mean, and which are small enough for it, both ``(...)``.
+
+    Where each alternative is told apart from others often, the posterior is nearly normal around its mode. A ballot
+    tells as many alternatives apart as it has tiers but one: a favourite tells one. In JAX, whose programs have one
+    shape, it goes by the size of the arrays.
+    """
+    batch, (m, n) = ballots.mask.shape[:-1], ballots.counts.shape[-2:]
+    if is_jax(ballots.counts):
+        size, told = m * n * n, m if ballots.kind == "top" else m * (n - 1)
+        return np.full(batch, size <= _CELLS or told < _FEW * n), np.full(batch, size <= _MOST_CELLS)
+    voters, alternatives = np.sum(ballots.multiplicity > 0, axis=-1), np.sum(ballots.mask, axis=-1)
+    cells = voters * alternatives**2
+    small = cells <= _CELLS
+    if small.all() or ballots.kind in ("values", "differences"):
+        return small, small
+    ordered = np.sort(ranks_in(ballots), axis=-1)
+    tiers = np.sum(np.diff(ordered, axis=-1, prepend=0) > 0, axis=-1)
+    told = np.sum(ballots.multiplicity * np.maximum(tiers - 1, 0), axis=-1)
+    return small | (told < _FEW * alternatives), cells <= _MOST_CELLS
 
 
 def pulls(ballots: Ballots, means: Means, known: Moments) -> Array:
@@ -101,7 +136,8 @@ def _propagated(ballots: Ballots, means: Means, prior: Prior, peak: Peak) -> Mom
     """Repeat until all agree; where that fails, all is as at the mode."""
     xp = namespace(ballots.counts)
     matrix, times = prior.matrix(ballots.mask), ballots.multiplicity[..., None]
-    once = xp.minimum(times, xp.asarray(1, dtype=times.dtype))  # to take out of the sum: one of several equal voters
+    part_of_one = xp.minimum(times, xp.asarray(1, dtype=times.dtype))
+    fractional = (times > 0) & (times < 1)
     told = derivatives(ballots, peak.truth, means, 2)
     valued, known = _values(ballots, means)
 
@@ -118,9 +154,12 @@ def _propagated(ballots: Ballots, means: Means, prior: Prior, peak: Peak) -> Mom
         return sites.mean[..., None, :] - applied(covariance, pull), covariance
 
     def body(sites: _Sites) -> _Sites:
-        mean, covariance = without(
-            sites, once * (sites.shift - valued), once[..., None] * (sites.precision - _diagonal(known))
-        )
+        shift, precision = sites.shift - valued, sites.precision - _diagonal(known)
+        once = part_of_one
+        if not is_jax(shift) and possible(fractional):
+            least = xp.linalg.eigvalsh(total(sites.precision)[..., None, :, :] - precision)[..., :1]
+            once = xp.where(fractional & (least > 0), 1, part_of_one)
+        mean, covariance = without(sites, once * shift, once[..., None] * precision)
         variance = _apart(covariance, ballots, xp.any(known > 0, axis=-1))
         one = derivatives(_each(ballots), mean, _each_of(means, variance), 2)
         gradient, curvature = one.gradient[..., 0, :], one.curvature[..., 0, :, :]  # type: ignore[index]
@@ -150,7 +189,6 @@ def _propagated(ballots: Ballots, means: Means, prior: Prior, peak: Peak) -> Mom
     precision = total(sites.precision)
     values = xp.linalg.eigvalsh(xp.where(xp.isfinite(precision), precision, 0))
     sound = xp.all(xp.isfinite(sites.mean), axis=-1) & xp.all(values > 0, axis=-1)
-    sound = sound & xp.all((times[..., 0] == 0) | (times[..., 0] >= 1), axis=-1)  # parts of a voter cannot be left out
     pull = sites.shift - applied(sites.precision, sites.mean[..., None, :])
     every = sound[..., None, None]
     left = without(sites, times * sites.shift, times[..., None] * sites.precision)[0]
@@ -160,6 +198,7 @@ def _propagated(ballots: Ballots, means: Means, prior: Prior, peak: Peak) -> Mom
         xp.where(every, precision, peak.precision),
         xp.where(every, pull, told.gradient),
         xp.where(every, left, peak.truth[..., None, :] - step),
+        ~sound,
     )
 
 
@@ -168,7 +207,7 @@ def _values(ballots: Ballots, means: Means) -> tuple[Array, Array]:
     xp = namespace(ballots.counts)
     if ballots.kind not in CARDINAL:
         return xp.zeros_like(ballots.counts), xp.zeros_like(ballots.counts)
-    values = ballots.votes[..., 0] if ballots.kind == "mixed" else ballots.votes
+    values = values_in(ballots)
     given = ~xp.isnan(values) & (ballots.counts > 0)
     precision = xp.where(given, means.spread(ballots.counts).precision, 0)
     return precision * xp.where(given, values, 0), precision

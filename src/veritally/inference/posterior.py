@@ -6,12 +6,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from veritally.arrays import Array, namespace
-from veritally.ballots import CARDINAL, Ballots, Kind
+from veritally.arrays import Array, is_jax, namespace
+from veritally.ballots import (
+    CARDINAL,
+    Ballots,
+    Differences,
+    Kind,
+    anchored,
+    coarsened,
+    effective_multiplicity,
+    stacked,
+    values_in,
+)
 from veritally.errors import InputError
 from veritally.inference.ascent import Peak, Prior, mode, peak
-from veritally.inference.fitted import Fit, Fitted, stacked
-from veritally.inference.moments import Estimate, moments
+from veritally.inference.batches import grouped, joined
+from veritally.inference.fitted import Fit, Fitted
+from veritally.inference.moments import Estimate, moments, reach
 from veritally.inference.scale import dispersion, middle, noise_of_means, search, spread_of_means, typical
 from veritally.likelihood.density import Means, effective
 from veritally.likelihood.mixtures import mixture
@@ -88,13 +99,22 @@ class Posterior(Clonable):
     def fit(self, ballots: Ballots) -> Fit:
         """Find mean and precision of the truths, and the scale where it is not known."""
         ballots = self._capped(ballots)
+        ballots = ballots._replace(multiplicity=effective_multiplicity(ballots))
         if isinstance(self.count_error, type):  # an error of unknown size
             return self._sized(ballots)
         if self.omega == "estimated":
             return self._parted(ballots)
+        way = None if is_jax(ballots.counts) else _way(ballots)
+        if way is None or not np.any(way != way.flat[0]):
+            return self._fit_alike(_plain(ballots))
+        groups = [group._replace(ballots=_plain(group.ballots)) for group in grouped(ballots, way)]
+        return joined(groups, [self._fit_alike(group.ballots) for group in groups], ballots)
+
+    def _fit_alike(self, ballots: Ballots) -> Fit:
+        """Do so for decisions that go the same way."""
         few = _some(ballots)
-        known = self._effective(few)
-        cardinal = ballots.kind in CARDINAL
+        known = self._effective(_measured(few))
+        cardinal = known.kind in (*CARDINAL, "differences")
         xp = namespace(ballots.counts)
         sigma, freedom = self._sigma(known)
         tau = self.tau
@@ -110,14 +130,15 @@ class Posterior(Clonable):
             spread, steady = partial(_exponential, few.mask.shape), partial(_constant, float(tau))
         else:
             centre = xp.log(middle(sigma, few.mask)) - typical(known) / 2
-            if cardinal or ballots.kind == "differences":
+            if cardinal:
                 centre = xp.log(xp.maximum(spread_of_means(known), noise_of_means(known, sigma)))
             spread, steady = partial(_repeated, sigma), xp.exp
         counts = self._counts(few)
 
         def at(log: Array, start: Array, tolerance: float) -> Peak:
             means = Means(spread(log)[..., None, :], self.cap, counts, self._between)
-            return peak(stacked(few, len(log)), means, Prior(steady(log) ** -2.0, cardinal), start, tolerance)
+            several = stacked(few, len(log))
+            return peak(several, means, Prior(steady(log) ** -2.0, anchored(several)), start, tolerance)
 
         scales = search(at, centre, xp.zeros(few.mask.shape, dtype=centre.dtype))
         if few is ballots:
@@ -153,7 +174,8 @@ class Posterior(Clonable):
         """Fit with each of several sizes of count error, and keep the one that makes the votes most probable."""
         xp = namespace(ballots.counts)
         fits = [replace(self, count_error=self.count_error(size)).fit(ballots) for size in _SIZES]
-        heights = xp.stack([xp.max(fit.log_evidence + xp.log(fit.weight), axis=0) for fit in fits])
+        with np.errstate(divide="ignore"):  # of a weight of 0
+            heights = xp.stack([xp.max(fit.log_evidence + xp.log(fit.weight), axis=0) for fit in fits])
         best = int(np.argmax(np.sum(np.asarray(heights).reshape(len(fits), -1), axis=1)))
         return fits[best]
 
@@ -169,8 +191,8 @@ class Posterior(Clonable):
     ) -> Fit:
         """Go on from the peak, where it is found, to the mean."""
         means = Means(sigma[..., None, :], self.cap, self._counts(ballots), self._between)
-        prior = Prior(tau**-2.0, ballots.kind in CARDINAL)
         ballots = stacked(ballots, len(tau))
+        prior = Prior(tau**-2.0, anchored(ballots))
         if found is None:
             found = peak(ballots, means, prior, start)
         known = moments(ballots, means, prior, found, self.estimate)
@@ -184,7 +206,8 @@ class Posterior(Clonable):
             raise InputError("noise that is not normal is for rankings, favourites and values, not for differences")
         if ballots.kind in CARDINAL and isinstance(self.noise, LaplaceNoise):
             raise InputError("laplace noise is for rankings and favourites; for values, student:3 has heavy tails too")
-        return mixture(self.count_error, self.noise, ballots.counts, *(self.count_range or ()))
+        counts = namespace(ballots.counts).where(ballots.multiplicity[..., None] > 0, ballots.counts, 0)
+        return mixture(self.count_error, self.noise, counts, *(self.count_range or ()))
 
     def _sigma(self, ballots: Ballots) -> tuple[Array | None, Array]:
         """Return σ as given or as values tell it, ``(..., alternative)``, None if unknown, and its freedom."""
@@ -197,7 +220,7 @@ class Posterior(Clonable):
             return None, sure
         votes, counts, multiplicity, _ = ballots
         if ballots.kind == "mixed":
-            votes = votes[..., 0]
+            votes = values_in(ballots)
         if ballots.kind == "differences":
             votes, seen = votes[..., None], xp.all(counts > 0, axis=-1, keepdims=True)
             counts = xp.where(seen, 1 / xp.sum(1 / xp.where(counts > 0, counts, 1), axis=-1, keepdims=True), 0)
@@ -221,7 +244,7 @@ class Posterior(Clonable):
         sigma, _ = self._sigma(self._effective(ballots))
         means = Means(sigma[..., None, :], self.cap, self._counts(ballots), self._between)  # type: ignore[index]
         tau = xp.full(ballots.mask.shape[:-1], float(self.tau), dtype=ballots.counts.dtype)
-        return xp.where(ballots.mask, mode(ballots, means, Prior(tau**-2.0, ballots.kind in CARDINAL)), -xp.inf)
+        return xp.where(ballots.mask, mode(ballots, means, Prior(tau**-2.0, anchored(ballots))), -xp.inf)
 
     def score(self, ballots: Ballots) -> Scores:
         """Return the scores, and how far apart the same scores may be."""
@@ -240,16 +263,67 @@ class Posterior(Clonable):
         return {}
 
 
-def _some(ballots: Ballots) -> Ballots:
-    """Return some of the voters where there are very many, evenly chosen."""
-    m, n = ballots.counts.shape[-2:]
-    most = max(_LEAST, _MANY // n)
-    if m <= most:
+def _way(ballots: Ballots) -> Array:
+    """Return a number for the way that each decision of a batch goes, ``(...)``, which is the way it would go alone."""
+    wanted, reached = reach(ballots)
+    many = _voters(ballots) > _most_voters(ballots)
+    return (wanted & reached) + 2 * many + 4 * anchored(ballots) + 8 * _differing(ballots)
+
+
+def _differing(ballots: Ballots) -> Array:
+    """Say in which decisions of mixed votes somebody gives a difference, ``(...)``."""
+    if ballots.kind != "mixed":
+        return np.zeros(ballots.mask.shape[:-1], dtype=bool)
+    return np.any(~np.isnan(ballots.votes[..., 1]) & (ballots.multiplicity > 0)[..., None], axis=(-2, -1))
+
+
+def _plain(ballots: Ballots) -> Ballots:
+    """Return mixed votes that go the same way as rankings, if they are nothing else."""
+    if ballots.kind != "mixed" or is_jax(ballots.counts) or np.any(anchored(ballots) | _differing(ballots)):
         return ballots
-    axis = ballots.counts.ndim - 2
-    cut = (slice(None),) * axis + (slice(None, None, -(-m // most)),)
-    votes, counts, multiplicity = (x[cut] for x in ballots[:3])
-    return type(ballots)(votes, counts, multiplicity, ballots.mask)
+    return coarsened(ballots, "rankings")
+
+
+def _voters(ballots: Ballots) -> Array:
+    """Return how many ballots say something, ``(...)``; in JAX, whose programs have one shape, how many there are."""
+    if is_jax(ballots.counts):
+        return np.full(ballots.mask.shape[:-1], ballots.counts.shape[-2])
+    return np.sum(ballots.multiplicity > 0, axis=-1)
+
+
+def _most_voters(ballots: Ballots) -> Array:
+    """Return of how many voters the scale is found, at most, ``(...)``."""
+    n = ballots.counts.shape[-1] if is_jax(ballots.counts) else np.sum(ballots.mask, axis=-1)
+    return np.maximum(_LEAST, _MANY // np.maximum(n, 1))
+
+
+def _some(ballots: Ballots) -> Ballots:
+    """Return some of the voters where there are very many, evenly chosen from those who say something."""
+    voters, most = _voters(ballots), _most_voters(ballots)
+    if not np.any(voters > most):
+        return ballots
+    xp = namespace(ballots.counts)
+    step = xp.asarray(-(-voters // most))[..., None]
+    present = xp.ones(ballots.multiplicity.shape, dtype=bool) if is_jax(ballots.counts) else ballots.multiplicity > 0
+    place = xp.cumulative_sum(xp.astype(present, xp.int32), axis=-1) - 1
+    chosen = present & (place % step == 0)
+    number = int(np.max(-(-voters // -(-voters // most))))
+    first = xp.argsort(xp.astype(~chosen, xp.int32), axis=-1, stable=True)[..., :number]
+    votes, counts, multiplicity, mask = ballots
+    multiplicity = xp.where(chosen, multiplicity, 0)
+    axis = mask.ndim - 1
+
+    def taken(x: Array) -> Array:
+        return xp.take_along_axis(x, xp.reshape(first, (*first.shape, *[1] * (x.ndim - first.ndim))), axis=axis)
+
+    return type(ballots)(taken(votes), taken(counts), taken(multiplicity), mask)
+
+
+def _measured(ballots: Ballots) -> Ballots:
+    """Return what tells σ: where nobody gives values, the differences among mixed votes."""
+    if ballots.kind != "mixed" or is_jax(ballots.counts) or np.any(anchored(ballots)):
+        return ballots
+    return Differences(ballots.votes[..., 1, 1], *ballots[1:])
 
 
 def _exponential(shape: tuple[int, ...], log: Array) -> Array:

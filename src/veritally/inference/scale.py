@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from veritally.arrays import Array, for_loop, namespace
-from veritally.ballots import Ballots
+from veritally.ballots import Ballots, values_in
 from veritally.inference.ascent import Peak
 
 _WEAK = 2.0  # standard deviation of the prior of the logarithm: a factor of 50 either way
@@ -173,7 +173,7 @@ def spread_of_means(ballots: Ballots) -> Array:
             xp.abs(xp.sum(xp.where(times > 0, votes, 0) * times, axis=-1) / xp.where(number > 0, number, 1)) / 2**0.5
         )
         return xp.where(spread > 0, spread, 1)
-    values = votes[..., 0] if ballots.kind == "mixed" else votes
+    values = values_in(ballots)
     given = ~xp.isnan(values) & (counts > 0)
     weight = xp.where(given, counts * multiplicity[..., None], 0)
     whole = xp.sum(weight, axis=-2)

@@ -8,11 +8,10 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
 from veritally.arrays import Array, in_pieces, namespace
-from veritally.ballots import Ballots, require_known
+from veritally.ballots import Ballots, effective_multiplicity, require_known
 from veritally.checks import whole
 from veritally.errors import InputError
 from veritally.learned.layers import Parameters, Shapes, linear, max_over, mean_over, relu, stacked
-from veritally.learned.scores import comparing
 from veritally.rules.rule import Encoding
 
 FEATURES = 2
@@ -96,7 +95,7 @@ class DeepSets:
         xp = namespace(counts)
         seen = ranks > 0
         length = xp.sum(xp.astype(seen, counts.dtype), axis=-1, keepdims=True)
-        compares = (comparing(ballots) > 0)[..., None]
+        compares = (effective_multiplicity(ballots) > 0)[..., None]
         some = seen & compares
         place = xp.where(some, (length - ranks) / xp.where(compares, length - 1, 1), 0)
         *batch, n = counts.shape

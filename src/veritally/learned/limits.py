@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from veritally.ballots import Ballots
+from veritally.ballots import Ballots, effective_multiplicity
 from veritally.learned.reading import Setting, scored, seen_by
-from veritally.learned.scores import comparing
 
 _NAMES = {"voters": "voters", "alternatives": "alternatives", "counts": "counts", "sigma": "σ/τ"}
 
@@ -60,11 +59,28 @@ def contrast(ballots: Ballots) -> Any:
 
     If only one is high, nothing is told by it that others on the ballot could stand in the way of.
     """
-    counts, times = np.asarray(ballots.counts), np.asarray(comparing(ballots))
+    counts, times = np.asarray(ballots.counts), np.asarray(effective_multiplicity(ballots))
     seen = (counts > 0) & (times > 0)[..., None]
     least = np.min(counts, axis=-1, initial=np.inf, where=seen)
     second = np.sort(np.where(seen, counts, 0), axis=-1)[..., -2:-1]
     return np.max(second / least[..., None], axis=(-2, -1), initial=1)
+
+
+def contrast_of_voters(ballots: Ballots) -> Any:
+    """Return how many times as much as the median voter the best informed one saw, by decision.
+
+    What a voter saw is the geometric mean of the counts on the ballot.
+    """
+    counts, times = np.asarray(ballots.counts), np.asarray(effective_multiplicity(ballots))
+    seen = counts > 0
+    logs = np.sum(np.log(np.where(seen, counts, 1)), axis=-1) / np.maximum(np.sum(seen, axis=-1), 1)
+    logs = np.where(times > 0, logs, -np.inf)
+    order = np.argsort(logs, axis=-1)
+    ordered, shares = (np.take_along_axis(x, order, axis=-1) for x in (logs, times))
+    half = np.cumsum(shares, axis=-1) >= np.sum(times, axis=-1, keepdims=True) / 2
+    median = np.take_along_axis(ordered, np.argmax(half & (ordered > -np.inf), axis=-1)[..., None], axis=-1)[..., 0]
+    some = np.any(times > 0, axis=-1)
+    return np.exp(np.where(some, ordered[..., -1] - np.where(some, median, 0), 0))
 
 
 def likely(ballots: Ballots, setting: Setting) -> Any:
@@ -79,7 +95,7 @@ def likely(ballots: Ballots, setting: Setting) -> Any:
     score, _ = scored(ballots[0])
     root, _ = seen_by(ballots, setting)
     share = np.where(ballots[0] > 0, 1 / (1 + np.exp(2 * setting.log_sigma)[..., None, :] / root**2), 0)
-    times = np.asarray(comparing(ballots), dtype=float)[..., None]
+    times = np.asarray(effective_multiplicity(ballots), dtype=float)[..., None]
     whole = np.sum(times * share, axis=-2)
     expected = whole + whole**2 - np.sum(times * share**2, axis=-2)  # square of each sum, if all scores have variance 1
     total, alone = np.sum(expected, axis=-1), np.sum(times * share * score**2, axis=(-2, -1))

@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 from veritally.arrays import Array, namespace, ndtri
-from veritally.ballots import Ballots
+from veritally.ballots import Ballots, effective_multiplicity
 from veritally.learned.layers import Chain
-from veritally.learned.scores import comparing
 
 
 class Setting(NamedTuple):
@@ -75,7 +74,7 @@ def read(ballots: Ballots, setting: Setting) -> Reading:
         length,
         xp.where(seen, root, 1),
         xp.where(seen, xp.log(mean / root**2), 0),
-        comparing(ballots),
+        effective_multiplicity(ballots),
     )
 
 

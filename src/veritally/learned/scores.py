@@ -1,7 +1,7 @@
 """From what networks say to scores and probabilities."""
 
 from veritally.arrays import Array, namespace
-from veritally.ballots import Ballots
+from veritally.ballots import Ballots, effective_multiplicity
 from veritally.learned.layers import mean_over
 from veritally.rules.rule import Scores
 
@@ -23,7 +23,7 @@ def shared(scores: Array, without: Array, ballots: Ballots) -> Array:
     Ballots that compare nothing get nothing.
     """
     xp = namespace(scores)
-    times = comparing(ballots)
+    times = effective_multiplicity(ballots)
     known = scores > -xp.inf
     full = xp.where(known, scores, 0)[..., None, :]
     lost = full - xp.where(without > -xp.inf, without, 0)
@@ -31,14 +31,6 @@ def shared(scores: Array, without: Array, ballots: Ballots) -> Array:
     rest = full - xp.sum(lost, axis=-2, keepdims=True)
     whole = xp.sum(times, axis=-1)[..., None, None]
     return lost + xp.where(known[..., None, :], rest, 0) * times[..., None] / xp.where(whole > 0, whole, 1)
-
-
-def comparing(ballots: Ballots) -> Array:
-    """Return how many voters each ranking stands for; 0 where it does not put one alternative above another."""
-    ranks = ballots.votes
-    xp = namespace(ranks)
-    some = xp.max(ranks, axis=-1) > xp.min(xp.where(ranks > 0, ranks, xp.inf), axis=-1)
-    return xp.where(some, ballots.multiplicity, 0)
 
 
 def centred(scores: Array, known: Array) -> Array:

@@ -11,7 +11,7 @@ from veritally.errors import InputError
 from veritally.inference import links
 from veritally.inference.scale import interval, middle
 from veritally.learned.agreement import Estimate
-from veritally.learned.limits import contrast, likely
+from veritally.learned.limits import contrast, contrast_of_voters, likely
 from veritally.learned.models import Model, model
 from veritally.learned.reading import Setting
 from veritally.learned.rounds import Answer, answer, without_each
@@ -23,6 +23,7 @@ _REREAD = 1_000_000  # votes that are read again, at most, to leave out each vot
 _AT_ONCE = 1 << 15  # votes of a batch whose hidden values stay in the cache
 _UNIT = float(np.finfo(np.float32).eps)
 _CONTRAST = 100.0  # between counts on one ballot, beyond which choices are clearly worse than those of posterior
+_EXPERT = 30.0  # times as much as the median voter, from which the best informed one was measured to count too little
 _ODDS = 1e-6  # below which the probability that voters agree so well belies σ/τ as told
 
 
@@ -187,7 +188,8 @@ class Universal(Clonable):
     def odd(self, ballots: Ballots) -> Any:
         """Say in which decisions there is something to remark on."""
         crossed = self._model.limits.crossed(ballots, self._ratio) | np.asarray(links.broken(ballots))
-        return crossed | self._belied(ballots) | (contrast(ballots) > _CONTRAST) | bool(self._half_told)
+        apart = (contrast(ballots) > _CONTRAST) | (contrast_of_voters(ballots) >= _EXPERT)
+        return crossed | self._belied(ballots) | apart | bool(self._half_told)
 
     def remarks(self, ballots: Ballots, names: tuple[Any, ...]) -> list[str]:
         """Name what lies outside of what was trained on or is hard to learn, votes that belie σ, and missing links."""
@@ -213,6 +215,11 @@ class Universal(Clonable):
         if (apart := float(contrast(ballots))) > _CONTRAST:
             remarks.append(
                 f"counts on one ballot are up to {apart:,.0f}-fold apart: there the rule posterior may choose better"
+            )
+        if (expert := float(contrast_of_voters(ballots))) >= _EXPERT:
+            remarks.append(
+                f"the best informed voter saw {expert:,.0f} times as much as most others, and may count too little "
+                "here: the rule posterior weighs such a voter rightly"
             )
         return remarks
 

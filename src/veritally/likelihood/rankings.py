@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from veritally.arrays import Array, by_cost, if_any, is_jax, keep_memory, namespace
-from veritally.ballots import Ballots
+from veritally.ballots import Ballots, ranks_in
 from veritally.errors import InputError
 from veritally.likelihood.chain import chain
 from veritally.likelihood.density import Spread
@@ -141,7 +141,7 @@ def tied_in_the_middle(ballots: Ballots) -> Array:
     xp = namespace(ballots.counts)
     if ballots.kind not in ("rankings", "mixed"):
         return xp.zeros(ballots.counts.shape[:-1], dtype=bool)
-    ranks = ballots.votes[..., 2] if ballots.kind == "mixed" else ballots.votes
+    ranks = ranks_in(ballots)
     seen = ranks > 0
     first = xp.min(xp.where(seen, ranks, xp.inf), axis=-1, keepdims=True)
     middle = seen & (ranks > first) & (ranks < xp.max(ranks, axis=-1, keepdims=True))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from veritally.arrays import Array, inner, namespace
-from veritally.ballots import CARDINAL, Ballots
+from veritally.ballots import CARDINAL, Ballots, ranks_in, values_in
 from veritally.errors import InputError
 from veritally.likelihood.density import Means, Spread
 from veritally.likelihood.rankings import Derivatives, ranking
@@ -58,19 +58,14 @@ def derivatives(ballots: Ballots, truth: Array, means: Means, order: int = 1) ->
         return _values(votes, counts, truth, spread, order)
     if kind == "differences":
         return _differences(votes, counts, truth, spread, order)
-    if kind == "rankings":
-        return ranking(votes, truth, spread, order)
-    if kind == "top":  # one tier above all others
-        tiers = xp.where(counts > 0, xp.where(votes > 0, 1, 2), 0)
-        return ranking(xp.astype(tiers, counts.dtype), truth, spread, order)
-    values, differences, ranks = (votes[..., layer] for layer in range(3))
+    ordinal = ranking(ranks_in(ballots), truth, spread, order)
+    if kind != "mixed":
+        return ordinal
+    values = values_in(ballots)
     cardinal = xp.any(~xp.isnan(values), axis=-1)[..., None]
-    parts = [
-        _values(values, xp.where(cardinal, counts, 0), truth, spread, order),
-        ranking(ranks, truth, spread, order),
-    ]
+    parts = [_values(values, xp.where(cardinal, counts, 0), truth, spread, order), ordinal]
     if counts.shape[-1] == 2:
-        parts.append(_differences(differences[..., 1], counts, truth, spread, order))
+        parts.append(_differences(votes[..., 1, 1], counts, truth, spread, order))
     return Derivatives(*(None if x[0] is None else sum(x[1:], x[0]) for x in zip(*parts, strict=True)))
 
 

@@ -1,0 +1,105 @@
+"""Decisions of one batch that are treated differently: taken apart, and put together again.
+
+What is found about a decision must not depend on what else is in the batch. So decisions whose votes are of another
+kind, or so many that another way is taken, go by themselves, in arrays no larger than they need.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from veritally.arrays import Array
+from veritally.ballots import Ballots, stacked
+from veritally.inference.fitted import Fit
+from veritally.inference.moments import Moments, pulls, withouts
+
+
+class Group(NamedTuple):
+    """Decisions that are treated alike.
+
+    Attributes
+    ----------
+    places
+        Where they stand in the flattened batch.
+    ballots
+        Theirs, ``(decision, voter, alternative)``.
+    """
+
+    places: Array
+    ballots: Ballots
+
+
+def grouped(ballots: Ballots, key: Array) -> list[Group]:
+    """Take decisions apart by a key, ``(...)``, with as many voters and alternatives as the largest of a group has."""
+    depth = ballots.mask.ndim - 1
+    flat = [np.reshape(x, (-1, *x.shape[depth:])) for x in ballots]
+    groups = []
+    for value in np.unique(key):
+        places = np.flatnonzero(np.ravel(key) == value)
+        votes, counts, multiplicity, mask = (x[places] for x in flat)
+        m, n = (1 + int(np.max(np.flatnonzero(some.any(axis=0)), initial=0)) for some in (multiplicity > 0, mask))
+        if ballots.kind == "differences":
+            n = 2
+        votes = votes[:, :m] if ballots.kind == "differences" else votes[:, :m, :n]
+        votes = votes[..., :n] if ballots.kind == "pairs" else votes
+        groups.append(Group(places, type(ballots)(votes, counts[:, :m, :n], multiplicity[:, :m], mask[:, :n])))
+    return groups
+
+
+def joined(groups: Sequence[Group], fits: Sequence[Fit], ballots: Ballots) -> Fit:
+    """Put what was found about groups of decisions together, in the shape of all ``ballots``."""
+    *batch, m, n = ballots.counts.shape
+    decisions, values = int(np.prod(batch)), max(len(fit.weight) for fit in fits)
+    fits = [_at_mode_told(group, fit) for group, fit in zip(groups, fits, strict=True)]
+
+    def put(parts: list[Array], fill: Array | float, *shape: int) -> Array:
+        """Put parts in their places; where one has fewer values of the scale, its first is repeated."""
+        whole = np.empty((values, decisions, *shape))
+        whole[...] = fill
+        for group, part in zip(groups, parts, strict=True):
+            sizes = tuple(slice(None, size) for size in part.shape[2:])
+            for v in range(values):
+                whole[(v, group.places, *sizes)] = part[v if v < len(part) else 0]
+        return whole
+
+    def put_once(parts: list[Array], fill: float) -> Array:
+        """Put parts in their places; values of the scale that one does not have are filled."""
+        whole = put(parts, fill)
+        for group, part in zip(groups, parts, strict=True):
+            whole[len(part) :, group.places] = fill
+        return whole
+
+    def shaped(whole: Array) -> Array:
+        return whole.reshape(values, *batch, *whole.shape[2:])
+
+    known = [fit.moments for fit in fits]
+    mean = put([x.mean for x in known], 0, n)
+    sigma = put([fit.sigma for fit in fits], 1, n)
+    together = Moments(
+        shaped(mean),
+        shaped(put([x.precision for x in known], np.eye(n), n, n)),
+        shaped(put([x.pull for x in known], 0, m, n)),
+        shaped(put([x.without for x in known], mean[:, :, None], m, n)),
+        shaped(put([np.broadcast_to(x.fell_back, x.mean.shape[:-1]) for x in known], 0)) > 0,
+    )
+    freedom = np.empty(decisions)
+    for group, fit in zip(groups, fits, strict=True):
+        freedom[group.places] = fit.freedom
+    return Fit(
+        shaped(put_once([fit.weight for fit in fits], 0)),
+        shaped(sigma),
+        shaped(put([fit.tau for fit in fits], 1)),
+        together,
+        shaped(put_once([fit.log_evidence for fit in fits], -np.inf)),
+        freedom.reshape(batch),
+        replace(fits[0].means, sigma=shaped(sigma)[..., None, :]),
+    )
+
+
+def _at_mode_told(group: Group, fit: Fit) -> Fit:
+    """Fill in what each voter adds where the mode stands for the mean."""
+    several = stacked(group.ballots, len(fit.tau))
+    pull, without = pulls(several, fit.means, fit.moments), withouts(several, fit.means, fit.moments)
+    return fit._replace(moments=fit.moments._replace(pull=pull, without=without))
