@@ -11,7 +11,7 @@ Row = dict[str, Any]
 
 def measure_rows(path: Path, plan: Iterable[Row], measure: Callable[[Row], Row]) -> None:
     """Measure what is planned and not there yet; a row with another number of instances is there."""
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     done = read_rows(path)
     for row in plan:
         if any(all(other.get(key) == row[key] for key in row if key != "instances") for other in done):
