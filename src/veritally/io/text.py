@@ -1,12 +1,18 @@
 """CSV and TSV."""
 
 import io
+import re
+import warnings
 
 import polars as pl
 
-from veritally.errors import InputError
+from veritally.errors import InputError, InputWarning
 
 _NAMES = {"decision", "voter", "alternative"}
+_COMMA = r"^([-+]?\d*),(\d+)$"
+_THOUSAND_POINTS = r"^[-+]?[1-9]\d?\d?(\.\d{3})+$"
+THOUSANDS = r"[-+]?[1-9]\d?\d?(,\d{3})+"
+"""Numbers whose commas part thousands, unless one of them is a decimal point."""
 
 UNIT, FIRST_ROW = "line", 2  # a person counts the header as line 1
 
@@ -28,10 +34,40 @@ def read(data: bytes, name: str) -> pl.DataFrame:
         raise InputError(f"{name}: the column {twice[0]} stands twice; name each column once")
     table.columns = names
     table = table.with_columns(pl.all().str.strip_chars().replace("", None))
-    if separator == ";":  # where semicolons separate, commas are decimal points
-        numeric = [column for column in names if column.lower() not in _NAMES]
-        table = table.with_columns(pl.col(numeric).str.replace(r"^([-+]?\d*),(\d+)$", "$1.$2"))
+    _require_all_fields(table, data, separator, name)
+    if separator == ";":
+        table = table.with_columns(_with_points(column) for column in table.get_columns())
     return table
+
+
+def _with_points(column: pl.Series) -> pl.Series:
+    """Turn decimal commas into points; where they may part thousands they stay, and nobody takes that for a number."""
+    commas = column.filter(column.str.contains(_COMMA))
+    clear = not commas.str.contains(f"^{THOUSANDS}$").all()  # also of an empty column
+    if column.name.lower() in _NAMES or not clear or column.str.contains(_THOUSAND_POINTS).any():
+        return column
+    return column.str.replace(_COMMA, "$1.$2")
+
+
+def _require_all_fields(table: pl.DataFrame, data: bytes, separator: str, name: str) -> None:
+    """Refuse rows that end early, since what they lack would be read as blank, and doubt a last line that may."""
+    last = table.to_series(-1)
+    if not last.null_count():
+        return
+    ending = table.select(pl.col(last.name).is_null() & ~pl.all_horizontal(pl.all().is_null())).to_series().arg_true()
+    mark = separator.encode()
+    quoted = rb'(?<![^%b\n])"(?:[^"]|"")*"' % mark  # at the beginning of a field
+    lines = re.sub(quoted, b"", data.removesuffix(b"\n")).split(b"\n")[-table.height :]
+    for row in ending.to_list():
+        if (fields := lines[row].count(mark) + 1) < table.width:
+            found = f"{fields} fields where the header has {table.width}"
+            raise InputError(f"{name}, {UNIT} {row + FIRST_ROW}: has {found}; leave a field empty if it is blank")
+    if len(ending) == last.null_count() == 1 and ending[0] == table.height - 1 and not data.endswith(b"\n"):
+        where = f"{name}, {UNIT} {table.height - 1 + FIRST_ROW}"
+        message = (
+            f"{where}: the {last.name} is empty here alone, where the file ends without a line break; was it cut off?"
+        )
+        warnings.warn(message, InputWarning, stacklevel=6)
 
 
 def write(table: pl.DataFrame, buffer: io.BytesIO, suffix: str) -> None:
