@@ -410,7 +410,9 @@ def from_zero_on(ranks: Array, counts: Array) -> Array | None:
     xp = namespace(ranks)
     given = ~xp.isnan(ranks) & (counts > 0)
     number = xp.count_nonzero(given, axis=-1)
-    first = xp.count_nonzero(given & (ranks == 0), axis=-1) == 1
+    zeros = xp.count_nonzero(given & (ranks == 0), axis=-1)
+    next_ = xp.min(xp.where(given & (ranks > 0), ranks, xp.inf), axis=-1)
+    first = (zeros == 1) | ((zeros > 1) & (next_ > 1)) | (next_ < 1)  # several 0, or 0.5, where they tie
     last = xp.max(xp.where(given, ranks, 0), axis=-1) == number - 1
     so = first & last & (number > 0)
     many = int(xp.count_nonzero(so))

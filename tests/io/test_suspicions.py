@@ -40,7 +40,7 @@ def remarks(votes, text, name="votes.csv", **options):
 SUSPECTED = {
     "0-based": ("u: 0 1 2; v: 2 1 0", "2 voters, such as voter 'u', rank from 0 on, which is read as not ranked"),
     "0-based, one without 0": ("u: 0 1 2; v: 2 1 0; w: - 1 2", "2 voters, such as voter 'u', rank from 0 on"),
-    "0-based, one with two": ("u: 0 0 2; v: 2 1 0; w: 1 0 2", "2 voters, such as voter 'v', rank from 0 on"),
+    "0-based, one with two": ("u: 0 0 1; v: 2 1 0; w: 1 0 2", "2 voters, such as voter 'v', rank from 0 on"),
     "scores": (
         "u: 92.5 80 71; v: 90 85 60",
         "votes.csv, line 4: the best rank of this voter is 71, but ranks start at 1",

@@ -358,9 +358,10 @@ def mostly_numbers(column: pl.Series) -> bool:
     """Whether at most half of what stands in a column is something else than a number."""
     if not _may_hold_numbers(column):
         return False
-    if column.dtype == pl.String:
-        column = column.str.replace_all(",", "", literal=True)  # what a comma means is asked later, with its line
-    return 2 * column.cast(pl.Float64, strict=False).count() >= column.count()
+    numbers = column.cast(pl.Float64, strict=False).count()
+    if column.dtype == pl.String and 2 * numbers < column.count():  # what commas mean is asked later, with the line
+        numbers = column.str.replace_all(",", "", literal=True).cast(pl.Float64, strict=False).count()
+    return 2 * numbers >= column.count()
 
 
 def _may_hold_numbers(column: pl.Series) -> bool:

@@ -73,8 +73,8 @@ def _require_clear_numbers(orders: pl.Series, place: Place) -> None:
     first = orders.str.extract(rf"^\s*({_NUMBER}\s*:[^>=]*?)\s*(?:[>=]|\(\s*{_NUMBER}\s*\)|$)")
     doubtful = orders.str.contains(r"^\s*\d+:\d")
     if first.null_count() > orders.null_count():  # else each order begins with a number
-        others = orders.str.extract_all(r"[>=][^>=]*").explode().str.replace(_COUNT.pattern, "").str.strip_chars("> =")
-        doubtful |= first.is_in(others.drop_nulls().to_list())
+        others = orders.str.extract_all(rf"[>=]\s*{_NUMBER}\s*:[^>=]*").explode().str.replace(_COUNT.pattern, "")
+        doubtful |= first.is_in(others.str.strip_chars("> =").drop_nulls().to_list())
     for row in doubtful.fill_null(False).arg_true().to_list()[:1]:
         number, name = first[row].split(":", 1)
         meanings = f"{first[row]!r} may be a name, or {name.strip()!r} said by {number.strip()} voters"
@@ -84,6 +84,8 @@ def _require_clear_numbers(orders: pl.Series, place: Place) -> None:
 
 def _row_of_years(orders: pl.Series) -> int | None:
     """Return the first order where all numbers in brackets may be years, and each name has its own."""
+    if not orders.str.ends_with(")").all():
+        return None
     items = orders.str.replace(f"^{_MULTIPLICITY.pattern}", "").str.replace_all("=", ">").str.split(">")
     items = items.drop_nulls().explode().str.strip_chars()
     years, names = items.str.extract(_YEAR), items.str.replace(_YEAR, "")

@@ -12,6 +12,7 @@ from veritally.errors import InputError
 from veritally.profile import Profile
 
 _NAMES = ("decision", "voter", "alternative")
+_TEXT = (pl.String, pl.Categorical, pl.Enum)
 
 # Letters and marks (of Cyrillic, Greek, Latin, and the typographer), and below each what it looks like.
 _LIKE = str.maketrans(
@@ -31,21 +32,19 @@ def in_one_form(table: pl.DataFrame, name: str) -> pl.DataFrame:
         if column in seen:
             raise InputError(f"{name}: the column {column} stands twice; name each column once")
         seen.add(column)
-    texts = [_composed(column) for column in table.get_columns() if column.dtype == pl.String]
-    table = table.with_columns(texts).rename(dict(zip(table.columns, columns, strict=True)))
-    named = [column for column in _NAMES if table.schema.get(column) == pl.String]
+    texts = [name for name, kind in table.schema.items() if kind in _TEXT]
+    table = table.with_columns(pl.col(texts).cast(pl.String).str.strip_chars())
+    foreign = table.select((pl.col(texts).str.len_bytes() != pl.col(texts).str.len_chars()).any())
+    composed = [name for name in foreign.columns if foreign[0, name]]  # since composing takes a while
+    table = table.with_columns(pl.col(composed).str.normalize("NFC"))
+    table = table.rename(dict(zip(table.columns, columns, strict=True)))
+    named = [name for name in _NAMES if table.schema.get(name) == pl.String]
     return table.with_columns(pl.col(named).replace("", None))
 
 
 def plain(name: str) -> str:
     """Take off outer spaces and compose characters (NFC)."""
     return unicodedata.normalize("NFC", name.strip())
-
-
-def _composed(column: pl.Series) -> pl.Series:
-    column = column.str.strip_chars()
-    ascii_ = (column.str.len_bytes() == column.str.len_chars()).all()
-    return column if ascii_ else column.str.normalize("NFC")  # which takes a while
 
 
 def look_alikes(profile: Profile) -> Iterator[str]:

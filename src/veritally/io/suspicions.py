@@ -20,6 +20,7 @@ _ROWS = {
 }
 _JOINTS = {"of", "in", "the", "per"}
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[^\W_A-Za-z]+")
+_GLANCE = 100  # rows that tell whether it is worth while to look at all
 _CHANCE = 4  # rows or columns; fewer add up or count up by chance
 
 
@@ -135,7 +136,8 @@ def _numbering(cells: Array) -> Array:
 
 def _adding_up(cells: Array) -> Array:
     """Mark columns that hold the sum or the mean of three or more others."""
-    if min(cells.shape) < _CHANCE:
+    few = cells[:_GLANCE]
+    if min(cells.shape) < _CHANCE or (len(few) < len(cells) and not _adding_up(few).any()):
         return np.zeros(cells.shape[1], dtype=bool)
     others = np.nansum(cells, axis=1, keepdims=True) - cells
     number = (~np.isnan(cells)).sum(axis=1, keepdims=True) - 1

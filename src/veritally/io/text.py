@@ -4,8 +4,10 @@ import io
 import re
 import warnings
 
+import numpy as np
 import polars as pl
 
+from veritally.arrays import Array
 from veritally.errors import InputError, InputWarning
 
 _NAMES = {"decision", "voter", "alternative"}
@@ -36,17 +38,18 @@ def read(data: bytes, name: str) -> pl.DataFrame:
     table = table.with_columns(pl.all().str.strip_chars().replace("", None))
     _require_all_fields(table, data, separator, name)
     if separator == ";":
-        table = table.with_columns(_with_points(column) for column in table.get_columns())
+        table = _with_points(table)
     return table
 
 
-def _with_points(column: pl.Series) -> pl.Series:
+def _with_points(table: pl.DataFrame) -> pl.DataFrame:
     """Turn decimal commas into points; where they may part thousands they stay, and nobody takes that for a number."""
-    commas = column.filter(column.str.contains(_COMMA))
-    clear = not commas.str.contains(f"^{THOUSANDS}$").all()  # also of an empty column
-    if column.name.lower() in _NAMES or not clear or column.str.contains(_THOUSAND_POINTS).any():
-        return column
-    return column.str.replace(_COMMA, "$1.$2")
+    cells = pl.all().str
+    clear = table.select((cells.contains(_COMMA) & ~cells.contains(f"^{THOUSANDS}$")).any()).row(0)
+    points = table.select(cells.contains(_THOUSAND_POINTS).any()).row(0)
+    found = zip(table.columns, clear, points, strict=True)
+    decimal = [name for name, comma, point in found if comma and not point and name.lower() not in _NAMES]
+    return table.with_columns(pl.col(decimal).str.replace(_COMMA, "$1.$2"))
 
 
 def _require_all_fields(table: pl.DataFrame, data: bytes, separator: str, name: str) -> None:
@@ -55,19 +58,25 @@ def _require_all_fields(table: pl.DataFrame, data: bytes, separator: str, name: 
     if not last.null_count():
         return
     ending = table.select(pl.col(last.name).is_null() & ~pl.all_horizontal(pl.all().is_null())).to_series().arg_true()
-    mark = separator.encode()
-    quoted = rb'(?<![^%b\n])"(?:[^"]|"")*"' % mark  # at the beginning of a field
-    lines = re.sub(quoted, b"", data.removesuffix(b"\n")).split(b"\n")[-table.height :]
-    for row in ending.to_list():
-        if (fields := lines[row].count(mark) + 1) < table.width:
-            found = f"{fields} fields where the header has {table.width}"
-            raise InputError(f"{name}, {UNIT} {row + FIRST_ROW}: has {found}; leave a field empty if it is blank")
+    fields = _number_of_fields(data, separator)[-table.height :]
+    for row in ending.filter(pl.Series(fields)[ending] < table.width).to_list()[:1]:
+        found = f"{fields[row]} fields where the header has {table.width}"
+        raise InputError(f"{name}, {UNIT} {row + FIRST_ROW}: has {found}; leave a field empty if it is blank")
     if len(ending) == last.null_count() == 1 and ending[0] == table.height - 1 and not data.endswith(b"\n"):
         where = f"{name}, {UNIT} {table.height - 1 + FIRST_ROW}"
         message = (
             f"{where}: the {last.name} is empty here alone, where the file ends without a line break; was it cut off?"
         )
         warnings.warn(message, InputWarning, stacklevel=6)
+
+
+def _number_of_fields(data: bytes, separator: str) -> Array:
+    """Count the fields of each row."""
+    if b'"' in data:  # what stands in quotes, at the beginning of a field, parts neither fields nor rows
+        data = re.sub(rb'(?<![^%b\n])"(?:[^"]|"")*"' % separator.encode(), b"", data)
+    characters = np.frombuffer(data.removesuffix(b"\n") + b"\n", dtype=np.uint8)
+    ends, marks = (np.flatnonzero(characters == ord(mark)) for mark in ("\n", separator))
+    return np.diff(np.searchsorted(marks, ends), prepend=0) + 1
 
 
 def write(table: pl.DataFrame, buffer: io.BytesIO, suffix: str) -> None:
