@@ -99,7 +99,7 @@ def test_look_alikes_of_decisions_and_of_many(votes):
         "decision '\u0440', voter 'u': the alternative '\u0412'",
         "the decision '\u0440'",
     ]
-    assert found[0].endswith("; so do 1 more")
+    assert found[0].endswith("LETTER VE (and 1 more such); spell them the same if they are the same")
 
 
 def test_look_alikes_in_preflib(votes):

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import polars as pl
 
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 from veritally.io.text import first_line, require_text
 
 UNIT, FIRST_ROW = "row", 1
@@ -32,7 +32,9 @@ def _no_key_twice(data: bytes, name: str) -> None:
     keys = lines.str.replace_all(r'"\s+:', '":').str.extract_all(r'"(?:[^"\\]|\\.)*":').list
     for row in (keys.n_unique() < keys.len()).arg_true().to_list():  # among them keys of objects within objects
         for key in _keys_given_twice(lines[row]):
-            raise InputError(f"{name}, {UNIT} {row + FIRST_ROW}: the key {key!r} stands twice; give each key once")
+            raise InputError(
+                f"{name}, {UNIT} {row + FIRST_ROW}: the key {quoted(key)} stands twice; give each key once"
+            )
 
 
 def _keys_given_twice(line: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from veritally.errors import InputError, InputWarning
+from veritally.errors import InputError, InputWarning, quoted
 from veritally.io import decisions, frames
 from veritally.io.decisions import Arguments
 from veritally.io.frames import Place
@@ -77,8 +77,8 @@ def _require_clear_numbers(orders: pl.Series, place: Place) -> None:
         doubtful |= first.is_in(others.str.strip_chars("> =").drop_nulls().to_list())
     for row in doubtful.fill_null(False).arg_true().to_list()[:1]:
         number, name = first[row].split(":", 1)
-        meanings = f"{first[row]!r} may be a name, or {name.strip()!r} said by {number.strip()} voters"
-        remedy = f"begin each order with a number of voters and a space, as in '1: {first[row]}'"
+        meanings = f"{quoted(first[row])} may be a name, or {quoted(name.strip())} said by {number.strip()} voters"
+        remedy = f"begin each order with a number of voters and a space, as in {quoted(f'1: {first[row]}')}"
         raise InputError(f"{place(row)}: {meanings}; {remedy}")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted, short
 from veritally.profile import Profile
 
 _NAMES = ("decision", "voter", "alternative")
@@ -30,7 +30,7 @@ def in_one_form(table: pl.DataFrame, name: str) -> pl.DataFrame:
     seen: set[str] = set()
     for column in columns:
         if column in seen:
-            raise InputError(f"{name}: the column {column} stands twice; name each column once")
+            raise InputError(f"{name}: the column {short(column)} stands twice; name each column once")
         seen.add(column)
     texts = [name for name, kind in table.schema.items() if kind in _TEXT]
     table = table.with_columns(pl.col(texts).cast(pl.String).str.strip_chars())
@@ -56,7 +56,7 @@ def look_alikes(profile: Profile) -> Iterator[str]:
 
 
 def _twins(what: str, names: Iterable[Any], profile: Profile) -> Iterator[str]:
-    """Say which of the names look alike, of many the first two."""
+    """Say which two of the names look alike, and how many more do."""
     different = dict.fromkeys(map(str, names))
     looks: dict[str, str] = {}
     twins = []
@@ -67,11 +67,9 @@ def _twins(what: str, names: Iterable[Any], profile: Profile) -> Iterator[str]:
             twins += [(other, name)] if other != name else []
     for other, name in twins[:1]:
         of = _owner(name, profile) if what == "alternative" else ""
-        more = f"; so do {len(twins) - 1:,} more" if len(twins) > 1 else ""
-        yield (
-            f"{of}the {what} {name!r} looks like {other!r} but has {_difference(other, name)}; spell them the same if "
-            f"they are the same{more}"
-        )
+        more = f" (and {len(twins) - 1:,} more such)" if len(twins) > 1 else ""
+        likeness = f"the {what} {quoted(name)} looks like {quoted(other)} but has {_difference(other, name)}{more}"
+        yield f"{of}{likeness}; spell them the same if they are the same"
 
 
 def _owner(alternative: str, profile: Profile) -> str:
@@ -98,8 +96,8 @@ def _look(name: str) -> str:
     >>> [_look(name) for name in ("\uff21\uff14", "\u04104", "A\u200b4", "a4", "\u00c14")]
     ['A4', 'A4', 'A4', 'a4', 'Á4']
     """
-    plain = unicodedata.normalize("NFKC", name).translate(_LIKE)
-    return " ".join("".join(mark for mark in plain if not _is_invisible(mark)).split())
+    letters = unicodedata.normalize("NFKC", name).translate(_LIKE)
+    return " ".join("".join(letter for letter in letters if not _is_invisible(letter)).split())
 
 
 def _is_invisible(character: str) -> bool:

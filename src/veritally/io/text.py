@@ -58,7 +58,9 @@ def _require_all_fields(table: pl.DataFrame, data: bytes, separator: str, name: 
     if not last.null_count():
         return
     ending = table.select(pl.col(last.name).is_null() & ~pl.all_horizontal(pl.all().is_null())).to_series().arg_true()
-    fields = _number_of_fields(data, separator)[-table.height :]
+    fields = _number_of_fields(data.lstrip(b"\n"), separator)[1:]
+    if len(fields) != table.height:  # quotes that are none leave it open which is whose
+        return
     for row in ending.filter(pl.Series(fields)[ending] < table.width).to_list()[:1]:
         found = f"{fields[row]} fields where the header has {table.width}"
         raise InputError(f"{name}, {UNIT} {row + FIRST_ROW}: has {found}; leave a field empty if it is blank")
