@@ -383,6 +383,12 @@ def test_voters_without_a_vote_are_ignored_with_a_warning():
     ("ranks", "counts", "pointed_out"),
     [
         ([[0, 1, 2], [1, 0, 2]], None, True),
+        ([[0, 1, 2], [1, 0, 2], [1, 2, 1]], None, True),
+        ([[0, 1, 2], [0, 0, 2]], None, True),
+        ([[0, 1, 2], [0.5, 0.5, 2]], None, True),
+        ([[0, 1, 2], [0, 0, 1]], None, False),  # one names two of three, the other a favourite
+        ([[0, 1, 0], [1, 0, 0]], None, False),
+        ([[0, 1], [1, 0]], None, False),
         ([[0, 1, 2], [1, 2, 3]], None, False),  # here 0 is what it means
         ([[0, 1, 2], [1, 0, 2]], [[0, 5, 5], [5, 0, 5]], False),
         ([[np.nan, 1, 2], [1, np.nan, 2]], None, False),

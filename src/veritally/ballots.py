@@ -469,16 +469,19 @@ def require_known(name: Hashable, known: Iterable[Hashable], what: str) -> None:
     find(name, {other: i for i, other in enumerate(known)}, what)
 
 
-def start_at_zero(ranks: Array, counts: Array) -> bool:
-    """Whether the ranks of all voters look like 0, 1, …, as sorting functions number what each of them saw."""
+def from_zero_on(ranks: Array, counts: Array) -> Array | None:
+    """Return whose ranks look like 0, 1, …, as sorting functions number what they saw; None unless most voters' do."""
     xp = namespace(ranks)
     given = ~xp.isnan(ranks) & (counts > 0)
     number = xp.count_nonzero(given, axis=-1)
-    first = xp.count_nonzero(given & (ranks == 0), axis=-1) == 1
+    zeros = xp.count_nonzero(given & (ranks == 0), axis=-1)
+    next_ = xp.min(xp.where(given & (ranks > 0), ranks, xp.inf), axis=-1)
+    first = (zeros == 1) | ((zeros > 1) & (next_ > 1)) | (next_ < 1)  # several 0, or 0.5, where they tie
     last = xp.max(xp.where(given, ranks, 0), axis=-1) == number - 1
-    voters = number > 0
-    several = xp.count_nonzero(voters, axis=-1) > 1
-    return bool(xp.all(several)) and bool(xp.max(number) > 2) and bool(xp.all((first & last) | ~voters))
+    so = first & last & (number > 0)
+    many = int(xp.count_nonzero(so))
+    most = many > 1 and 2 * many > int(xp.count_nonzero(number > 0))
+    return so if most and int(xp.max(number)) > 2 else None
 
 
 def _place(index: tuple[int, ...]) -> str:

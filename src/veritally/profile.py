@@ -13,6 +13,7 @@ from veritally.arrays import Array, midranks, namespace
 from veritally.ballots import (
     Ballots,
     Kind,
+    Where,
     ballots_of,
     check_counts,
     check_multiplicity,
@@ -22,6 +23,7 @@ from veritally.ballots import (
     comparisons,
     favourites_from,
     find,
+    from_zero_on,
     frozen,
     numbers,
     preference_from_ranks,
@@ -30,7 +32,6 @@ from veritally.ballots import (
     reject,
     shared,
     square,
-    start_at_zero,
     whole_multiplicity,
 )
 from veritally.errors import InputError, InputWarning
@@ -201,9 +202,8 @@ class Profile:
         multiplicity = xp.broadcast_to(multiplicity, shape[:-1])
 
         if kind == "rankings":
-            if start_at_zero(votes, counts):
-                message = "every voter has one rank 0, read as not ranked: leave it empty, or add 1 if ranks start at 0"
-                warnings.warn(message, InputWarning, stacklevel=3)
+            if (zeros := from_zero_on(votes, counts)) is not None:
+                warnings.warn(_zeros_said(np.asarray(zeros), where), InputWarning, stacklevel=3)
             votes = preference_from_ranks(votes, where)
         if kind == "top":
             voted = votes
@@ -473,6 +473,13 @@ class Profile:
             _voters=Labels(m, voters if self._voters.names else None),
             _alternatives=Labels(n, alternatives if self._alternatives.names else None),
         )
+
+
+def _zeros_said(zeros: Array, where: Where) -> str:
+    """Say that ranks may start at 0, and whose do."""
+    found = np.argwhere(zeros)
+    whose = f"{len(found)} voters, such as {where(tuple(map(int, found[0])))}, rank from 0 on"
+    return f"{whose}, which is read as not ranked: add 1 if ranks start at 0, or else leave what is not ranked empty"
 
 
 def _selected_layers(votes: Array, chosen: list[int]) -> Array:

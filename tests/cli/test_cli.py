@@ -309,6 +309,20 @@ def test_check_says_what_is_odd(file):
     assert "all counts are equal" in equal.output
 
 
+def test_decide_and_check_say_what_may_be_meant_otherwise(file):
+    ranks = file("voter,alternative,value\nu,A,1\nu,B,2\nu,C,3\nv,A,1\nv,B,3\nv,C,2\n")
+    message = "line 2: the values of each voter are 1, 2, 3, … like ranks"
+    decided, checked = run("decide", ranks, "--rule", "mean", "--json"), run("check", ranks)
+    assert f"Warning: {ranks}, {message}" in decided.stderr
+    assert json.loads(decided.stdout)["winner"] != "A"
+    assert message in checked.stdout
+    assert checked.stderr == ""
+    assert "nothing" not in checked.stdout
+    decided, checked = (run(*command, ranks, "--lower-is-better") for command in (["decide", "--json"], ["check"]))
+    assert json.loads(decided.stdout)["winner"] == "A"
+    assert "like ranks" not in decided.stderr + checked.output
+
+
 def test_rules_lists_every_rule():
     output = run("rules").output
     assert all(info.name in output for info in vt.rules())

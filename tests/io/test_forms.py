@@ -2,6 +2,7 @@
 
 import io
 import sys
+import unicodedata
 from collections import defaultdict
 
 import numpy as np
@@ -102,7 +103,7 @@ def test_a_column_that_is_blank_in_a_decision_is_not_of_it(votes):
 
 NAMES = st.lists(
     st.text(st.characters(codec="utf-8", exclude_characters=">=\0\r\n#"), min_size=1, max_size=6)
-    .map(str.strip)
+    .map(lambda name: unicodedata.normalize("NFC", name.strip()))
     .filter(bool),
     min_size=5,
     max_size=5,
@@ -113,9 +114,12 @@ NAMES = st.lists(
 @given(
     profile=values_profiles(alternatives=(5, 5)),
     kind=st.sampled_from(list(BALLOTS)),
-    names=st.one_of(NAMES, st.just(["A (3)", "3: B", "C#", "D:", "(E) f"])),
+    names=st.one_of(
+        NAMES, st.just(["B", "1: B", "10:30", "1:30", "A (1984)"]), st.just(["A (3)", "3: B", "C#", "D:", "(E) f"])
+    ),
     data=st.data(),
 )
+@pytest.mark.filterwarnings("ignore:.*looks like:veritally.InputWarning")
 def test_orders_round_trip(tmp_path_factory, profile, kind, names, data):
     weights = data.draw(st.lists(st.sampled_from([1, 1, 2, 0.25]), min_size=len(profile), max_size=len(profile)))
     votes, counts = of_kind(profile, kind).ballots[:2]
@@ -156,6 +160,35 @@ def test_what_an_order_leaves_out_is_unknown_unless_said_to_be_below(votes):
     np.testing.assert_array_equal(votes(text, "votes.orders").ranks, [[1, 2.5, 2.5, 4], [1, 2, 0, 0]])
     np.testing.assert_array_equal(votes(text, "votes.orders", unranked="below").ranks[1], [1, 2, 3.5, 3.5])
     assert votes(text, "votes.orders", ballots="top").top.tolist() == [[1, 0, 0, 0]] * 2
+
+
+def test_years_in_brackets_are_doubted(votes):
+    films = "Dune (1984) > Alien (1979)\n3: Alien (1979) = Dune (1984)\n"
+    with pytest.warns(
+        vt.InputWarning, match=r"votes.orders, line 1: the numbers in brackets .* as in Dune \(1984\) \(1\)"
+    ):
+        votes(films, "votes.orders")
+    with pytest.warns(vt.InputWarning, match="orders.csv, line 2: the numbers in brackets"):
+        votes("order\n" + films.replace("3: ", ""), "orders.csv")
+    named = votes("Dune (1984) (1) > Alien (1979) (1)\n", "votes.orders")
+    assert named.alternatives == ("Dune (1984)", "Alien (1979)")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A (2000) > B (2000)\n",
+        "A (1900) > B (2000)\nA (2001) > B (1950)\n",
+        "A (1984) > B (40)\n",
+        "2: A > B\nB > A\n",
+        "12: 30 > 15\n3: 15 > 30\n",
+        "1: 10:30 > 11:15\n2: 11:15 > 10:30\n",
+        "A > 10:30 = 9:15\n",
+        "2:A > B\n3 : B > A\n",
+    ],
+)
+def test_numbers_in_orders_that_are_clear(votes, text):
+    assert len(votes(text, "votes.orders").alternatives) > 1
 
 
 def test_standard_input_may_hold_orders(monkeypatch):
@@ -267,6 +300,20 @@ MESSAGES = {
         {"counts": pl.DataFrame({"voter": ["v"], "A": [1], "B": [1]})},
         "the frame: has no counts of voter 'u'",
     ),
+    "time of day": (
+        "v.orders",
+        "10:30 > 11:15\n",
+        {},
+        "line 1: '10:30' may be a name, or '30' said by 10 voters; begin",
+    ),
+    "name or number": (
+        "v.orders",
+        "# films\nAlien (2) > 2001: A Space Odyssey (1)\n2001: A Space Odyssey (1) > Alien (3)\n",
+        {},
+        "line 3: '2001: A Space Odyssey' may be a name, .* as in '1: 2001: A Space Odyssey'",
+    ),
+    "time in a table": ("o.csv", "order\n9:15 > A\n", {}, "o.csv, line 2: '9:15' may be a name"),
+    "thousands in a cell": ("w.csv", "A;B\n1,250;990\n2;3\n", {"ballots": "value"}, "line 2: '1,250' in the column A"),
     "unranked": ("v.csv", TIDY, {"unranked": "last"}, "unranked can be below or unknown, not 'last'"),
     "no name": ("v.orders", "A > B\nA >= B\n", {}, "v.orders, line 2: a name is missing in 'A >= B'"),
     "name twice": ("v.orders", "A > B = A\n", {}, "line 1: lists 'A' twice"),

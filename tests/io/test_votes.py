@@ -33,10 +33,12 @@ def test_without_counts_a_row_is_a_sighting(votes):
 
 def test_value_is_the_vote_unless_told_otherwise(votes):
     text = "voter,alternative,rank,value\nu,A,1,0.5\nu,B,2,0.9\n"
-    assert votes(text).kind == "values"
+    with pytest.warns(vt.InputWarning, match="say which is the vote: ballots value or ballots rank"):
+        assert votes(text).kind == "values"
     assert votes(text, ballots="rank").ranks.tolist() == [[1, 2]]
     assert votes(text, ballots="value").ranks.tolist() == [[2, 1]]
-    assert votes(text, ballots="top").top.tolist() == [[0, 1]]
+    with pytest.warns(vt.InputWarning, match="say which is the vote"):
+        assert votes(text, ballots="top").top.tolist() == [[0, 1]]
     assert votes(text, lower_is_better=True).ranks.tolist() == [[1, 2]]
 
 
@@ -140,7 +142,7 @@ def test_round_trip(tmp_path_factory, suffix, profile, kind):
     profile = {"values": lambda: profile, "rankings": profile.as_rankings, "top": profile.as_top}[kind]()
     path = tmp_path_factory.mktemp("votes") / f"votes{suffix}"
     vt.write(profile, path)
-    assert_same(profile, vt.read(path, ballots="top" if kind == "top" else None))
+    assert_same(profile, vt.read(path, ballots={"values": "value", "rankings": "rank", "top": "top"}[kind]))
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -163,7 +165,85 @@ def test_nobody_and_nothing_is_forgotten(tmp_path):
         assert_same(profile, vt.read(tmp_path / "votes.csv"))
 
 
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["1,5", "2,25"], [1.5, 2.25]),
+        (["1,250", "0,75"], [1.25, 0.75]),  # the second is clear, so the first is
+        (["0,500", "0,125"], [0.5, 0.125]),
+        (["1234,567", "2"], [1234.567, 2]),
+        ([",5", "-1,5"], [0.5, -1.5]),
+        (["1.250", "0.75"], [1.25, 0.75]),
+    ],
+)
+def test_decimal_commas_that_are_clear(votes, cells, values):
+    text = f"voter;alternative;value\nu;A;{cells[0]}\nu;B;{cells[1]}\n"
+    assert votes(text).values.tolist() == [values]
+    wide = f"voter;{cells[0]};X\n" + "".join(f"{voter};{cell};1\n" for voter, cell in zip("uv", cells, strict=True))
+    profile = votes(wide, ballots="value")
+    assert (profile.values[:, 0].tolist(), profile.alternatives) == (values, (cells[0], "X"))
+
+
+def test_a_comma_that_is_no_number_in_a_name_or_note(votes):
+    profile = votes("voter;alternative;value;note\n1,250;2,500;1,5;1,250\n1,250;3,500;2;\n")
+    assert (profile.voters, profile.alternatives) == (("1,250",), ("2,500", "3,500"))
+
+
+@pytest.mark.parametrize("name", ["votes.csv", "votes"])
+def test_a_blank_is_a_field_too(votes, name):
+    text = 'voter,alternative,count,rank\nu,A,5,1\nu,B,5,\n"v\n,,",B,2,1\n,,,\n\n"v\n,,",A,3,""\n'
+    assert votes(text, name).voters == ("u", "v\n,,")
+    with pytest.raises(vt.InputError, match="line 5: has 2 fields where the header has 4; leave a field empty"):
+        votes(HEADER + 'u,A,1,1\n"u, v",B,1,1\n\nu,"B,\nC"\nu,D,2,1\n', name)
+
+
+def test_a_file_that_may_be_cut_off(votes):
+    text = HEADER + "u,A,1,1\nu,B,2,3\n"
+    with pytest.raises(vt.InputError, match="line 4: has 3 fields where the header has 4"):
+        votes(text + "u,C,3")
+    cut = "voter,alternative,rank\nu,A,1\nu,B,"
+    with pytest.warns(vt.InputWarning, match=r"votes.csv, line 3: the rank is empty here alone, .* was it cut off\?"):
+        votes(cut)
+    votes(cut + "\n")
+    votes("voter,alternative,rank\nu,A,\nu,B,1\nu,C,")
+    with pytest.raises(vt.InputError, match="is not one JSON object a line"):
+        votes('{"voter":"u","alternative":"A","rank":1}\n{"voter":"u","alternative":"B","ra', "votes.jsonl")
+
+
+@pytest.mark.parametrize("second", ['"rank": 1, "rank": 2', '"rank" :1, "note": {"x": 1}, "rank":2'])
+def test_a_key_that_stands_twice(votes, second):
+    first = '{"voter": "u", "alternative": "A", "rank": 2, "note": "\\"rank\\": \\"rank\\":"}\n'
+    with pytest.raises(vt.InputError, match=r"votes.jsonl, row 2: the key 'rank' stands twice; give each key once"):
+        votes(first + '\n{"voter": "u", "alternative": "B", ' + second + "}\n", "votes.jsonl")
+
+
+def test_keys_of_objects_within_objects_may_be_the_same(votes):
+    lines = [
+        f'{{"voter": "u", "alternative": "{a}", "rank": 1, "x": {{"rank": 1}}, "y": {{"rank": 2}}}}\n' for a in "AB"
+    ]
+    assert votes("".join(lines), "votes.jsonl").alternatives == ("A", "B")
+
+
 MESSAGES = {
+    "thousands": ("voter;alternative;value\nu;A;990\nu;B;1,250\n", "line 3: '1,250' .* may be 1250 or 1.250; write it"),
+    "thousands in counts": (
+        "voter;alternative;value;count\nu;A;1,5;1,000\nu;B;2,5;990\n",
+        "line 2: '1,000' in the column count is not a number: it may be 1000 or 1.000",
+    ),
+    "thousands of thousands": (
+        "voter;alternative;value\nu;A;1,5\nu;B;1,250,000\n",
+        "line 3: '1,250,000' .* not a number",
+    ),
+    "thousands with points": (
+        "voter;alternative;value\nu;A;1.250\nu;B;0,75\n",
+        "line 3: '0,75' .* decimals with a point",
+    ),
+    "both marks": ("voter;alternative;value\nu;A;1.250,5\nu;B;0,75\n", "line 2: '1.250,5' .* thousands without a mark"),
+    "thousands in quotes": (
+        'voter,alternative,value\nu,A,990\nu,B,"1,250"\n',
+        "line 3: '1,250' .* may be 1250 or 1.250",
+    ),
+    "too few fields": (HEADER + "u,A,1,1\nu,B\nu,C,3,1\n", "line 3: has 2 fields where the header has 4"),
     "missing columns": (
         "name,score\nA,1\n",
         "found the columns name, score; needs voter, alternative and value or rank",

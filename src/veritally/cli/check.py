@@ -1,11 +1,13 @@
 """``veritally check``: say what was understood."""
 
+import warnings
 from typing import Any
 
 import click
 
-from veritally.cli.options import file_options
+from veritally.cli.options import file_options, lower_is_better_option
 from veritally.cli.progress import working
+from veritally.errors import InputWarning
 from veritally.io.votes import read
 
 _EXAMPLES = """\b
@@ -20,15 +22,21 @@ Examples:
 @click.argument("file")
 @click.option("--ballots", type=click.Choice(["value", "rank", "top"]), help="What the votes are.")
 @file_options
+@lower_is_better_option
 def check(file: str, **options: Any) -> None:
     """Say what was understood of the votes in FILE, of any form that decide takes, and anything odd about them."""
     from veritally.description import describe
 
     with working(file):
-        description = describe(read(file, **options))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", InputWarning)
+            profile = read(file, **options)
+        description = describe(profile)
     for label, text in description.lines():
         click.echo(f"{label + ':':14} {text}")
-    for oddity in description.oddities:
+    remarks = [str(warning.message) for warning in caught]
+    odd = [*(remark for remark in remarks if remark not in profile.warnings), *description.oddities]
+    for oddity in odd:
         click.echo(f"{click.style('Odd:', fg='yellow')}{' ' * 11}{oddity}")
-    if not description.oddities:
+    if not odd:
         click.echo(f"{'Odd:':14} nothing")

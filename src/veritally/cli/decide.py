@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from veritally.cli.options import file_options, numbers_in, sigma_in
+from veritally.cli.options import file_options, lower_is_better_option, numbers_in, sigma_in
 from veritally.cli.progress import working
 from veritally.engine import decide as decide_
 from veritally.errors import InputError
@@ -63,7 +63,7 @@ Examples:
 )
 @file_options
 @click.option("--choose", type=click.IntRange(min=1), default=1, metavar="K", help="How many alternatives to choose.")
-@click.option("--lower-is-better", is_flag=True, help="Small values are good, as with delays or errors.")
+@lower_is_better_option
 @click.option(
     "--tie-break",
     type=click.Choice(["error", "first", "random"]),

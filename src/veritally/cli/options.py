@@ -47,6 +47,11 @@ _FILE = (
 )
 
 
+lower_is_better_option = click.option(
+    "--lower-is-better", is_flag=True, help="Small values are good, as with delays or errors."
+)
+
+
 def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say what some vote files leave open."""
     for option in reversed(_FILE):

@@ -2,6 +2,7 @@
 
 import difflib
 import math
+import re
 import textwrap
 import warnings
 from collections.abc import Callable
@@ -15,7 +16,10 @@ import polars as pl
 from veritally.arrays import Array
 from veritally.ballots import ballots_of, coarsened
 from veritally.errors import InputError, InputWarning
+from veritally.io import suspicions
 from veritally.io.options import Options
+from veritally.io.spelling import plain
+from veritally.io.text import THOUSANDS
 from veritally.labels import first_few
 from veritally.profile import Profile
 
@@ -60,7 +64,8 @@ def to_profile(table: pl.DataFrame, place: "Place", said: Options) -> Profile:
     shape = (*batch, int(voter.max()) + 1, int(alternative.max()) + 1)
     require_room(shape, table.height, name)
     cells = (voter, alternative) if decision is None else (decision, voter, alternative)
-    _no_cell_twice(np.ravel_multi_index(cells, shape), math.prod(shape), table, place)
+    flat = np.ravel_multi_index(cells, shape)
+    _no_cell_twice(flat, math.prod(shape), table, place)
 
     def filled(column: str, blank: float) -> Array:
         array = np.full(shape, blank, dtype=float)
@@ -68,6 +73,9 @@ def to_profile(table: pl.DataFrame, place: "Place", said: Options) -> Profile:
         return array
 
     votes = filled(vote, np.nan)
+    values, ranks = (votes, None) if vote == "value" else (None, votes)
+    if vote == "value" and ballots != "value" and "rank" in table.columns:
+        ranks = filled("rank", np.nan)
     if "count" in table.columns:
         counts = filled("count", 0)
         counts[np.isnan(counts) & np.isnan(votes)] = 0  # neither count nor vote: not seen
@@ -82,7 +90,6 @@ def to_profile(table: pl.DataFrame, place: "Place", said: Options) -> Profile:
         if len(differing):
             row = differing[0]
             raise InputError(f"{place(row)}: voter {table['voter'][int(row)]!r} has different multiplicities")
-    votes = -votes if said.lower_is_better else votes
     rest: dict[str, Any] = {
         "multiplicity": multiplicity,
         "alternatives": alternatives,
@@ -90,30 +97,35 @@ def to_profile(table: pl.DataFrame, place: "Place", said: Options) -> Profile:
         "decisions": decisions,
     }
     try:
-        ranked = _only_ranked(table, votes, filled) if vote == "value" and ballots != "value" else None
-        if ranked is not None:
-            profile = _mixed(votes, ranked, counts, rest)
-        else:
-            profile = Profile(**{"ranks" if vote == "rank" else "values": votes}, counts=counts, **rest)
+        profile = _profile(ranks, values, counts, said, rest)
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
+
+    def where(index: tuple[int, ...]) -> str:
+        return place(np.flatnonzero(flat == np.ravel_multi_index(index, shape))[0])
+
+    for remark in suspicions.of_votes(ranks, values, said, where):
+        warnings.warn(remark, InputWarning, stacklevel=4)
     return profile
 
 
-def _only_ranked(table: pl.DataFrame, values: Array, filled: Callable[[str, float], Array]) -> Array | None:
-    """Return the ranks of voters who give no values, where there are such; None else."""
-    if "rank" not in table.columns:
-        return None
-    ranks = filled("rank", np.nan)
-    ranks = np.where(np.isnan(values).all(axis=-1, keepdims=True), ranks, np.nan)
-    return None if np.isnan(ranks).all() else ranks
+def _profile(ranks: Array | None, values: Array | None, counts: Array, said: Options, rest: dict[str, Any]) -> Profile:
+    """Make a profile of values, or of ranks, or of values and the ranks of voters who give none."""
+    if values is None:
+        return Profile(ranks=ranks, counts=counts, **rest)
+    votes = -values if said.lower_is_better else values
+    if ranks is not None:
+        ranked = np.where(np.isnan(values).all(axis=-1, keepdims=True), ranks, np.nan)
+        if not np.isnan(ranked).all():
+            return _mixed(votes, ranked, counts, rest)
+    return Profile(values=votes, counts=counts, **rest)
 
 
 def _mixed(values: Array, ranks: Array, counts: Array, rest: dict[str, Any]) -> Profile:
     """Put voters who give values and voters who rank together."""
     ranking = ~np.isnan(ranks).all(axis=-1, keepdims=True)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InputWarning)  # that the others have no vote
+        warnings.filterwarnings("ignore", ".*no usable vote", InputWarning)  # that the others have none
         one = Profile(values=values, counts=np.where(ranking, 0, counts), **rest)
         other = Profile(ranks=ranks, counts=np.where(ranking, counts, 0), **rest)
     parts = [coarsened(profile.ballots, "mixed") for profile in (one, other)]
@@ -197,8 +209,9 @@ def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
 
 def require_different(names: tuple[Any, ...]) -> None:
     """Refuse names that a file could not tell apart."""
-    if len({str(name).strip() for name in names}) < len(names):
-        raise InputError("names that differ only in type or outer spaces would be one in a file; rename them")
+    if len({plain(str(name)) for name in names}) < len(names):
+        what = "names that differ only in type, Unicode form or outer spaces"
+        raise InputError(f"{what} would be one in a file; rename them")
 
 
 def whole_if_possible(counts: Array) -> Array:
@@ -345,7 +358,10 @@ def mostly_numbers(column: pl.Series) -> bool:
     """Whether at most half of what stands in a column is something else than a number."""
     if not _may_hold_numbers(column):
         return False
-    return 2 * column.cast(pl.Float64, strict=False).count() >= column.count()
+    numbers = column.cast(pl.Float64, strict=False).count()
+    if column.dtype == pl.String and 2 * numbers < column.count():  # what commas mean is asked later, with the line
+        numbers = column.str.replace_all(",", "", literal=True).cast(pl.Float64, strict=False).count()
+    return 2 * numbers >= column.count()
 
 
 def _may_hold_numbers(column: pl.Series) -> bool:
@@ -360,5 +376,15 @@ def numbers(column: pl.Series, place: Place) -> Array:
     text = parsed.is_null() & column.is_not_null()
     if text.any():
         row = int(np.flatnonzero(text.to_numpy())[0])
-        raise InputError(f"{place(row)}: {column[row]!r} in the column {column.name} is not a number")
+        doubt = _doubt(column[row])
+        raise InputError(f"{place(row)}: {column[row]!r} in the column {column.name} is not a number{doubt}")
     return parsed.fill_null(np.nan).to_numpy()
+
+
+def _doubt(text: str) -> str:
+    """Ask what a comma in a number means."""
+    if not re.fullmatch(r"[-+]?[\d.]*(,\d+)+(\.\d*)?", text):
+        return ""
+    if not re.fullmatch(THOUSANDS, text):
+        return "; write decimals with a point, and thousands without a mark"
+    return f": it may be {text.replace(',', '')} or {text.replace(',', '.', 1)}; write it without the comma"

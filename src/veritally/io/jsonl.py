@@ -1,10 +1,13 @@
 """JSON Lines: one object a line."""
 
 import io
+import json
+from collections import Counter
+from contextlib import suppress
 
 import polars as pl
 
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 from veritally.io.text import first_line, require_text
 
 UNIT, FIRST_ROW = "row", 1
@@ -14,9 +17,40 @@ def read(data: bytes, name: str) -> pl.DataFrame:
     """Read one object a line."""
     require_text(data, name)
     try:
-        return pl.read_ndjson(io.BytesIO(data.removeprefix(b"\xef\xbb\xbf")), infer_schema_length=None)
+        table = pl.read_ndjson(io.BytesIO(data.removeprefix(b"\xef\xbb\xbf")), infer_schema_length=None)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise InputError(f"{name}: is not one JSON object a line ({first_line(error)})") from error
+    full = not any(column.null_count() for column in table.get_columns())
+    if not full or data.count(b'":') != table.height * table.width:  # else each object has each key, once
+        _no_key_twice(data, name)
+    return table
+
+
+def _no_key_twice(data: bytes, name: str) -> None:
+    """Refuse objects that have a key twice, of which only one would be read."""
+    lines = pl.Series([line for line in data.decode("utf-8-sig").split("\n") if line.strip()])
+    keys = lines.str.replace_all(r'"\s+:', '":').str.extract_all(r'"(?:[^"\\]|\\.)*":').list
+    for row in (keys.n_unique() < keys.len()).arg_true().to_list():  # among them keys of objects within objects
+        for key in _keys_given_twice(lines[row]):
+            raise InputError(
+                f"{name}, {UNIT} {row + FIRST_ROW}: the key {quoted(key)} stands twice; give each key once"
+            )
+
+
+def _keys_given_twice(line: str) -> list[str]:
+    """Return the keys that stand twice in an object of a line.
+
+    >>> _keys_given_twice('{"a": {"b": 1}, "b": 2, "c": 3, "c": 4}')
+    ['c']
+    """
+    found: list[str] = []
+
+    def look_at(pairs: list[tuple[str, object]]) -> None:
+        found.extend(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+
+    with suppress(ValueError, RecursionError):  # what reads the table takes some things that this does not
+        json.loads(line, object_pairs_hook=look_at)
+    return found
 
 
 def write(table: pl.DataFrame, buffer: io.BytesIO, suffix: str) -> None:

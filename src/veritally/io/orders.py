@@ -2,6 +2,7 @@
 
 import re
 import textwrap
+import warnings
 from functools import partial
 from os import PathLike
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from veritally.errors import InputError
+from veritally.errors import InputError, InputWarning, quoted
 from veritally.io import decisions, frames
 from veritally.io.decisions import Arguments
 from veritally.io.frames import Place
@@ -22,6 +23,7 @@ UNIT, FIRST_ROW = "line", 1
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _MULTIPLICITY = re.compile(rf"\s*({_NUMBER})\s*:")
 _COUNT = re.compile(rf"\(\s*({_NUMBER})\s*\)\s*$")
+_YEAR = r"\(\s*((?:18|19|20)\d\d)\s*\)$"
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _MARKS = re.compile(r"[>=\r\n]|(?:^|\s)#")
 
@@ -57,7 +59,39 @@ def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
     said.require_ranks(place.name)
     if table["order"].dtype not in (pl.String, pl.Null):
         raise InputError(f"{place.name}: the column order holds {table['order'].dtype}, not text such as A > B = C")
+    orders = table["order"].cast(pl.String)
+    _require_clear_numbers(orders, place)
+    if (row := _row_of_years(orders)) is not None:
+        message = "the numbers in brackets are read as counts but may all be years"
+        remedy = "if these belong to the names, add counts, as in Dune (1984) (1)"
+        warnings.warn(f"{place(row)}: {message}; {remedy}", InputWarning, stacklevel=4)
     return decisions.each_decision(table, place, partial(_votes, said=said))
+
+
+def _require_clear_numbers(orders: pl.Series, place: Place) -> None:
+    """Refuse numbers of voters that may begin a name, as 10:30 does, and 2001: A Space Odyssey."""
+    first = orders.str.extract(rf"^\s*({_NUMBER}\s*:[^>=]*?)\s*(?:[>=]|\(\s*{_NUMBER}\s*\)|$)")
+    doubtful = orders.str.contains(r"^\s*\d+:\d")
+    if first.null_count() > orders.null_count():  # else each order begins with a number
+        others = orders.str.extract_all(rf"[>=]\s*{_NUMBER}\s*:[^>=]*").explode().str.replace(_COUNT.pattern, "")
+        doubtful |= first.is_in(others.str.strip_chars("> =").drop_nulls().to_list())
+    for row in doubtful.fill_null(False).arg_true().to_list()[:1]:
+        number, name = first[row].split(":", 1)
+        meanings = f"{quoted(first[row])} may be a name, or {quoted(name.strip())} said by {number.strip()} voters"
+        remedy = f"begin each order with a number of voters and a space, as in {quoted(f'1: {first[row]}')}"
+        raise InputError(f"{place(row)}: {meanings}; {remedy}")
+
+
+def _row_of_years(orders: pl.Series) -> int | None:
+    """Return the first order where all numbers in brackets may be years, and each name has its own."""
+    if not orders.str.ends_with(")").all():
+        return None
+    items = orders.str.replace(f"^{_MULTIPLICITY.pattern}", "").str.replace_all("=", ">").str.split(">")
+    items = items.drop_nulls().explode().str.strip_chars()
+    years, names = items.str.extract(_YEAR), items.str.replace(_YEAR, "")
+    if years.null_count() or years.n_unique() < 2 or names.n_unique() < items.n_unique():
+        return None
+    return orders.is_not_null().arg_max()
 
 
 def arguments(tiers: list[list[list[str]]], alternatives: list[str], said: Options, name: str) -> Arguments:

@@ -1,12 +1,20 @@
 """CSV and TSV."""
 
 import io
+import re
+import warnings
 
+import numpy as np
 import polars as pl
 
-from veritally.errors import InputError
+from veritally.arrays import Array
+from veritally.errors import InputError, InputWarning
 
 _NAMES = {"decision", "voter", "alternative"}
+_COMMA = r"^([-+]?\d*),(\d+)$"
+_THOUSAND_POINTS = r"^[-+]?[1-9]\d?\d?(\.\d{3})+$"
+THOUSANDS = r"[-+]?[1-9]\d?\d?(,\d{3})+"
+"""Numbers whose commas part thousands, unless one of them is a decimal point."""
 
 UNIT, FIRST_ROW = "line", 2  # a person counts the header as line 1
 
@@ -28,10 +36,49 @@ def read(data: bytes, name: str) -> pl.DataFrame:
         raise InputError(f"{name}: the column {twice[0]} stands twice; name each column once")
     table.columns = names
     table = table.with_columns(pl.all().str.strip_chars().replace("", None))
-    if separator == ";":  # where semicolons separate, commas are decimal points
-        numeric = [column for column in names if column.lower() not in _NAMES]
-        table = table.with_columns(pl.col(numeric).str.replace(r"^([-+]?\d*),(\d+)$", "$1.$2"))
+    _require_all_fields(table, data, separator, name)
+    if separator == ";":
+        table = _with_points(table)
     return table
+
+
+def _with_points(table: pl.DataFrame) -> pl.DataFrame:
+    """Turn decimal commas into points; where they may part thousands they stay, and nobody takes that for a number."""
+    cells = pl.all().str
+    clear = table.select((cells.contains(_COMMA) & ~cells.contains(f"^{THOUSANDS}$")).any()).row(0)
+    points = table.select(cells.contains(_THOUSAND_POINTS).any()).row(0)
+    found = zip(table.columns, clear, points, strict=True)
+    decimal = [name for name, comma, point in found if comma and not point and name.lower() not in _NAMES]
+    return table.with_columns(pl.col(decimal).str.replace(_COMMA, "$1.$2"))
+
+
+def _require_all_fields(table: pl.DataFrame, data: bytes, separator: str, name: str) -> None:
+    """Refuse rows that end early, since what they lack would be read as blank, and doubt a last line that may."""
+    last = table.to_series(-1)
+    if not last.null_count():
+        return
+    ending = table.select(pl.col(last.name).is_null() & ~pl.all_horizontal(pl.all().is_null())).to_series().arg_true()
+    fields = _number_of_fields(data.lstrip(b"\n"), separator)[1:]
+    if len(fields) != table.height:  # quotes that are none leave it open which is whose
+        return
+    for row in ending.filter(pl.Series(fields)[ending] < table.width).to_list()[:1]:
+        found = f"{fields[row]} fields where the header has {table.width}"
+        raise InputError(f"{name}, {UNIT} {row + FIRST_ROW}: has {found}; leave a field empty if it is blank")
+    if len(ending) == last.null_count() == 1 and ending[0] == table.height - 1 and not data.endswith(b"\n"):
+        where = f"{name}, {UNIT} {table.height - 1 + FIRST_ROW}"
+        message = (
+            f"{where}: the {last.name} is empty here alone, where the file ends without a line break; was it cut off?"
+        )
+        warnings.warn(message, InputWarning, stacklevel=6)
+
+
+def _number_of_fields(data: bytes, separator: str) -> Array:
+    """Count the fields of each row."""
+    if b'"' in data:  # what stands in quotes, at the beginning of a field, parts neither fields nor rows
+        data = re.sub(rb'(?<![^%b\n])"(?:[^"]|"")*"' % separator.encode(), b"", data)
+    characters = np.frombuffer(data.removesuffix(b"\n") + b"\n", dtype=np.uint8)
+    ends, marks = (np.flatnonzero(characters == ord(mark)) for mark in ("\n", separator))
+    return np.diff(np.searchsorted(marks, ends), prepend=0) + 1
 
 
 def write(table: pl.DataFrame, buffer: io.BytesIO, suffix: str) -> None:

@@ -29,7 +29,7 @@ def read_truth(source: Any, profile: Profile) -> Array:
     """
     import polars as pl
 
-    from veritally.io import frames
+    from veritally.io import frames, spelling
 
     table, place = load(source, "truth")
     name = place.name
@@ -56,7 +56,8 @@ def read_truth(source: Any, profile: Profile) -> Array:
         given[key] = float(number)
     truth = np.full((*profile.batch, profile.shape[-1]), np.nan)
     wanted = set()
-    for place_, key in _cells(profile):
+    for place_, names in _cells(profile):
+        key = tuple(map(spelling.plain, names))
         if key not in given:
             raise InputError(f"{name}: there is no truth for {_words(key)}, which stands in the votes")
         truth[place_] = given[key]

@@ -3,13 +3,14 @@
 import importlib
 import io
 import sys
+import warnings
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-from veritally.errors import InputError
+from veritally.errors import InputError, InputWarning
 from veritally.files import write_whole
 from veritally.io.options import BallotColumn, Form, Options, Unranked
 from veritally.profile import Profile
@@ -74,8 +75,12 @@ def read(
     without a ``count`` column a row is a sighting and all counts are equal; an alternative without a row for a voter is
     unseen.
     """
+    from veritally.io import spelling
+
     said = Options(ballots, lower_is_better, None if counts is None else load(counts, "count"), unranked)
     profile = _profile(source, said)
+    for remark in spelling.look_alikes(profile):
+        warnings.warn(remark, InputWarning, stacklevel=2)
     return profile.as_top() if ballots == "top" else profile
 
 
@@ -158,9 +163,9 @@ def load(source: Any, what: str = "vote") -> "tuple[pl.DataFrame, Place]":
     """Return the table in a file or frame, and how a person would name its rows."""
     if isinstance(source, str | PathLike):
         return _table_in(_opened(source, what))
-    from veritally.io import frames
+    from veritally.io import frames, spelling
 
-    table = frames.from_native(source)
+    table = spelling.in_one_form(frames.from_native(source), "the frame")
     return table, frames.Place("the frame", "row", range(table.height))
 
 
@@ -209,12 +214,12 @@ def _recognised(data: bytes, suffix: str) -> str:
 
 def _table_in(file: _File) -> "tuple[pl.DataFrame, Place]":
     """Return the table in a file, and how a person would name its rows."""
-    from veritally.io import frames
+    from veritally.io import frames, spelling
 
     if file.format == "preflib":
         raise InputError(f"{file.name}: holds orders; a table is needed here")
     module = _module(file.format)
-    table = module.read(file.data, file.name)
+    table = spelling.in_one_form(module.read(file.data, file.name), file.name)
     first = module.FIRST_ROW
     return table, frames.Place(file.name, module.UNIT, range(first, first + table.height))
 

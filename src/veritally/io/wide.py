@@ -1,5 +1,7 @@
 """The wide table: a row for each voter, a column for each alternative."""
 
+import warnings
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -7,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from veritally.arrays import Array
-from veritally.errors import InputError
-from veritally.io import decisions, frames
+from veritally.errors import InputError, InputWarning
+from veritally.io import decisions, frames, suspicions
 from veritally.io.decisions import Arguments
 from veritally.io.frames import Place
 from veritally.io.options import Options
@@ -39,12 +41,24 @@ def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
         if lacking := [name for name in alternatives if name not in counted]:
             found = f"there is a column {_count(counted[0])} but no {_count(lacking[0])}"
             raise InputError(f"{place.name}: {found}; give the counts of all alternatives or of none")
-    kind = _kind(table.select(alternatives).to_numpy(), place.name, said)
+    votes = table.select(alternatives).to_numpy()
+    kind = _kind(votes, place.name, said)
     if kind == "ranks":
         said.require_ranks(place.name)
     shared = "decision" in table.columns
-    votes = partial(_votes, alternatives=alternatives, counted=bool(counted), kind=kind, shared=shared, said=said)
-    return decisions.each_decision(table, place, votes)
+    read = partial(_votes, alternatives=alternatives, counted=bool(counted), kind=kind, shared=shared, said=said)
+    profile = decisions.each_decision(table, place, read)
+    for remark in _suspicions(alternatives, votes, kind, place):
+        warnings.warn(remark, InputWarning, stacklevel=4)
+    return profile
+
+
+def _suspicions(alternatives: list[str], votes: Array, kind: str, place: Place) -> Iterator[str]:
+    """Say what may be meant otherwise."""
+    for remark in suspicions.of_columns(alternatives, votes, kind):
+        yield f"{place.name}: {remark}"
+    if kind == "ranks":
+        yield from suspicions.of_ranks(votes, lambda index: place(index[0]), "say ballots value")
 
 
 def from_profile(profile: Profile) -> pl.DataFrame:
