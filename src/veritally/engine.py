@@ -1,8 +1,9 @@
 """Running rules over profiles: one rule for a decision, many rules for a comparison."""
 
 import warnings
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,10 +15,12 @@ from veritally.errors import InputError, InputWarning
 from veritally.outcome import Outcome, TieBreak
 from veritally.parameters import checked_parameters
 from veritally.profile import Profile
-from veritally.registry import rule_for
+from veritally.registry import RuleInfo, rule_for
 from veritally.rules.rule import scores_of
 
 _LARGEST = 1e150  # of a score, in absolute value
+_PIECE = 20_000  # voters × alternatives² that are decided together
+_MOST_AT_ONCE = 100  # decisions
 
 
 def decide(
@@ -63,37 +66,102 @@ def decide(
         profile = concat(profile)
     if not isinstance(profile, Profile):
         raise InputError(f"decide takes a Profile, not {type(profile).__name__}; vt.read makes one of files and frames")
-    if rule is None and "model" in parameters:
-        rule = "learned"
-    info = rule_for(profile, rule)
-    profile = profile.coarsened(info.votes)
-    choose, seed = whole(choose, "choose", least=1), whole(seed, "seed")
-    if tie_break not in ("error", "first", "random"):
-        raise InputError(f"there is no tie-break {tie_break!r}; choose error, first or random")
-    info.require(parameters)
-    told = dict(parameters)
-    if info.stochastic:
-        parameters["seed"] = seed
-    made = info.make(**checked_parameters(parameters, profile))
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what comes of it is refused below
-        method = made.fitted(profile.ballots, seed)
-        scores, rounding = method.score(profile.ballots)
-    _require_evidence(scores, profile, choose)
-    outcome = Outcome(
-        rule=info.name,
-        profile=profile,
-        method=method,
-        raw_scores=scores,
-        rounding=rounding,
-        choose=choose,
-        tie_break=tie_break,
-        seed=(seed,),
-        details=method.details(profile.ballots),
-        told=told,
-    )
+    outcome = _Question.of(profile, rule, choose, tie_break, seed, parameters).outcome()
     for message in outcome.remarks:
         warnings.warn(message, InputWarning, stacklevel=2)
     return outcome
+
+
+def decide_in_pieces(
+    profile: Profile,
+    rule: str | None = None,
+    *,
+    choose: int = 1,
+    tie_break: TieBreak = "error",
+    seed: int = 0,
+    **parameters: Any,
+) -> Iterator[Outcome]:
+    """Decide some decisions of a batch at a time, as :func:`decide` would all of them, and yield outcomes as they come.
+
+    A single decision, and a batch whose decisions are not independent, are one piece. Nothing is warned of: what there
+    is to remark on is in each outcome.
+    """
+    question = _Question.of(profile, rule, choose, tie_break, seed, parameters)
+    size = question.piece
+    if size is None or not profile.batch:
+        yield question.outcome()
+        return
+    for start in range(0, profile.batch[0], size):
+        yield question.part(start, start + size).outcome()
+
+
+@dataclass(frozen=True)
+class _Question:
+    """Votes, the rule to decide them by, and how ties are broken; checked."""
+
+    profile: Profile
+    info: RuleInfo
+    choose: int
+    tie_break: TieBreak
+    seed: int
+    parameters: dict[str, Any]
+    before: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        profile: Profile,
+        rule: str | None,
+        choose: int,
+        tie_break: TieBreak,
+        seed: int,
+        parameters: dict[str, Any],
+    ) -> Self:
+        if rule is None and "model" in parameters:
+            rule = "learned"
+        info = rule_for(profile, rule)
+        choose, seed = whole(choose, "choose", least=1), whole(seed, "seed")
+        if tie_break not in ("error", "first", "random"):
+            raise InputError(f"there is no tie-break {tie_break!r}; choose error, first or random")
+        info.require(parameters)
+        return cls(profile.coarsened(info.votes), info, choose, tie_break, seed, parameters)
+
+    @property
+    def piece(self) -> int | None:
+        """How many decisions make a piece of some seconds of work; None if all have to be decided together."""
+        one_for_all = self.parameters.get("omega") == "estimated" or self.parameters.get("count_error") is not None
+        if one_for_all or self.info.stochastic or not self.info.iterative:
+            return None
+        m, n = self.profile.shape[-2:]
+        return int(np.clip(_PIECE // (m * n * n), 1, _MOST_AT_ONCE))
+
+    def part(self, start: int, end: int) -> Self:
+        """Ask about some decisions along the first batch axis."""
+        return replace(self, profile=self.profile.part(start, end), before=start)
+
+    def outcome(self) -> Outcome:
+        """Decide."""
+        profile, parameters = self.profile, dict(self.parameters)
+        if self.info.stochastic:
+            parameters["seed"] = self.seed
+        made = self.info.make(**checked_parameters(parameters, profile))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what comes of it is refused below
+            method = made.fitted(profile.ballots, self.seed)
+            scores, rounding = method.score(profile.ballots)
+        _require_evidence(scores, profile, self.choose)
+        return Outcome(
+            rule=self.info.name,
+            profile=profile,
+            method=method,
+            raw_scores=scores,
+            rounding=rounding,
+            choose=self.choose,
+            tie_break=self.tie_break,
+            seed=(self.seed,),
+            details=method.details(profile.ballots),
+            told=dict(self.parameters),
+            before=self.before,
+        )
 
 
 def evaluate(profile: Profile, rules: Iterable[str], **parameters: Any) -> dict[str, Array]:

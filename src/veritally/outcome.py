@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
@@ -70,6 +70,8 @@ class Outcome:
         Further results of the rule, by name; for ``majority`` the maximum-likelihood difference ``delta``.
     told
         The parameters that the rule was given, by name.
+    before
+        How many decisions stand before these, where a batch was decided in pieces.
     """
 
     rule: str
@@ -82,6 +84,7 @@ class Outcome:
     seed: tuple[int, ...] = (0,)
     details: Mapping[str, Array] = field(default_factory=dict)
     told: Mapping[str, Any] = field(default_factory=dict)
+    before: int = 0
 
     def unstack(self) -> list["Outcome"]:
         """Return the outcomes of the decisions along the first batch axis."""
@@ -99,7 +102,8 @@ class Outcome:
             method=self.method.decision(d, profile.ballots),
             raw_scores=self.raw_scores[d][..., : profile.shape[-1]],
             rounding=self.rounding[d][..., : profile.shape[-1]],
-            seed=(*self.seed, d),
+            seed=(*self.seed, self.before + d),
+            before=0,
             details={name: value[d] for name, value in self.details.items()},
         )
 
@@ -296,14 +300,7 @@ class Outcome:
     def remarks(self) -> tuple[str, ...]:
         """The warnings that come from the rule, not from the votes alone."""
         if self.profile.batch:
-            said: dict[str, list[str]] = {}
-            for name, one in self._odd():
-                for message in one.remarks:
-                    said.setdefault(message, []).append(repr(name))
-            return tuple(
-                f"decision{'s' if len(names) > 1 else ''} {first_few(names, 2)}: {message}"
-                for message, names in said.items()
-            )
+            return gathered([self])
         messages = []
         seen = np.sum(np.asarray(self.profile.counts) > 0, axis=0)
         names = self.profile.alternatives
@@ -432,6 +429,18 @@ class Outcome:
         if self.profile.batch:
             return f"Outcome({self.rule}: {self.profile.batch[0]} decisions)"
         return f"Outcome({self.rule}: {' > '.join(' = '.join(map(str, tier)) for tier in self.ranking)})"
+
+
+def gathered(outcomes: Iterable[Outcome]) -> tuple[str, ...]:
+    """Return what there is to remark on several batches, each remark once with the decisions it is about."""
+    said: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        for name, one in outcome._odd():
+            for message in one.remarks:
+                said.setdefault(message, []).append(repr(name))
+    return tuple(
+        f"decision{'s' if len(names) > 1 else ''} {first_few(names, 2)}: {message}" for message, names in said.items()
+    )
 
 
 def tiers(scores: Array, rounding: Array) -> list[list[int]]:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import groupby
 from typing import Any, Self
@@ -457,6 +457,19 @@ class Profile:
         if not self.batch:
             raise InputError("this is a single decision; there is no batch to take apart")
         return [self.decision(d) for d in range(self.batch[0])]
+
+    def part(self, start: int, end: int) -> Self:
+        """Return some of the decisions along the first batch axis, still a batch."""
+        voters, alternatives = (
+            replace(labels, names=labels.names[start:end]) if labels.each and labels.names else labels
+            for labels in (self._voters, self._alternatives)
+        )
+        return self._with(
+            ballots=type(self.ballots)(*(x[start:end] for x in self.ballots)),
+            decisions=tuple(self.decision_names[start:end]),
+            _voters=voters,
+            _alternatives=alternatives,
+        )
 
     def decision(self, d: int) -> Self:
         """Return the decision at a position of the first batch axis, without its padding."""

@@ -28,10 +28,12 @@ from veritally.ballots import CARDINAL, Ballots, ranks_in, values_in
 from veritally.inference.ascent import Peak, Prior, applied, solve
 from veritally.likelihood.density import Means
 from veritally.likelihood.votes import derivatives
+from veritally.progress import report
 
 Estimate: TypeAlias = Literal["mean", "mode"]
 
 _TURNS = 20
+_START = 0.6  # of the whole work that is done before, about
 _DAMPING = 0.8  # how far to go each turn
 _SMALL = 3e-3  # standard deviations that the mean may still move, and of itself that a precision may
 _LEAST = 1e-9  # of the variance: that of one alternative apart from a common shift
@@ -154,6 +156,8 @@ def _propagated(ballots: Ballots, means: Means, prior: Prior, peak: Peak) -> Mom
         return sites.mean[..., None, :] - applied(covariance, pull), covariance
 
     def body(sites: _Sites) -> _Sites:
+        if not is_jax(sites.mean):
+            report(_START + (1 - _START) * float(sites.turn) / _TURNS)
         shift, precision = sites.shift - valued, sites.precision - _diagonal(known)
         once = part_of_one
         if not is_jax(shift) and possible(fractional):

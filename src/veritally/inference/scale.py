@@ -8,9 +8,10 @@ the alternatives after a typical number of observations. It is found in a few ro
 from collections.abc import Callable
 from typing import NamedTuple
 
-from veritally.arrays import Array, for_loop, namespace
+from veritally.arrays import Array, for_loop, is_jax, namespace
 from veritally.ballots import Ballots, values_in
 from veritally.inference.ascent import Peak
+from veritally.progress import report
 
 _WEAK = 2.0  # standard deviation of the prior of the logarithm: a factor of 50 either way
 _ROUNDS = 3
@@ -19,6 +20,7 @@ _ROUGH, _FINE = 1e-2, 1e-9  # how far from the peak to stop, in standard deviati
 _POINTS = 5
 _SPACING = 1.25  # between values, in standard deviations of the posterior
 _NARROW = 0.02  # of a spacing
+_SEARCH = 0.6  # of the whole work, about
 
 
 class Scales(NamedTuple):
@@ -74,9 +76,11 @@ def search(at: Callable[[Array, Array, float], Peak], centre: Array, start: Arra
         return peak.log_evidence - ((log - centre) / _WEAK) ** 2 / 2, peak
 
     def closer(turn: Array, state: _Range) -> _Range:
-        middle, spacing, _, _, start = state
+        if not is_jax(start):
+            report(_SEARCH * turn / (_ROUNDS + 1))
+        middle, spacing, _, _, begin = state
         log = values(middle, spacing, spacing)
-        height, peak = weighed(log, start, _ROUGH)
+        height, peak = weighed(log, begin, _ROUGH)
         best = xp.argmax(height[1:-1], axis=0)[None] + 1
         left, top, right = (xp.take_along_axis(height, best + k, axis=0)[0] for k in (-1, 0, 1))
         bend = xp.maximum(2 * top - left - right, xp.asarray(1e-3, dtype=top.dtype))
@@ -92,8 +96,8 @@ def search(at: Callable[[Array, Array, float], Peak], centre: Array, start: Arra
             for side in (away < 0, away > 0)
         )
         nearest = xp.broadcast_to(best[..., None], (1, *peak.truth.shape[1:]))
-        start = xp.broadcast_to(xp.take_along_axis(peak.truth, nearest, axis=0), peak.truth.shape)
-        return _Range(middle, _SPACING * deviation, _SPACING * below, _SPACING * above, start)
+        best_start = xp.broadcast_to(xp.take_along_axis(peak.truth, nearest, axis=0), peak.truth.shape)
+        return _Range(middle, _SPACING * deviation, _SPACING * below, _SPACING * above, best_start)
 
     wide = xp.full_like(centre, _FIRST)
     found = for_loop(_ROUNDS, closer, _Range(centre, wide, wide, wide, start))

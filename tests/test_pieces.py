@@ -1,0 +1,61 @@
+"""Batches decided in pieces, and what is heard on the way."""
+
+import numpy as np
+import pytest
+
+import veritally as vt
+from support import random_profile
+from veritally import engine
+from veritally.outcome import gathered
+from veritally.progress import listening
+
+TIED = vt.Profile(order=[[*"AB"], [*"BA"]])
+APART = vt.Profile(ranks=[[1, 2, 0, 0], [0, 0, 1, 2]], counts=[[1, 1, 0, 0], [0, 0, 1, 1]], alternatives=[*"ABCD"])
+
+
+def pieces(profile, monkeypatch, at_once=2, **given):
+    monkeypatch.setattr(engine, "_MOST_AT_ONCE", at_once)
+    return list(engine.decide_in_pieces(profile, **given))
+
+
+def test_pieces_say_what_the_whole_says(monkeypatch):
+    profiles = [random_profile(seed, voters=3 + seed, alternatives=2 + seed) for seed in range(5)]
+    batch = vt.stack(profiles, decisions=[*"vwxyz"])
+    whole = vt.decide(batch, sigma=1, tau=1)
+    parts = pieces(batch, monkeypatch, sigma=1, tau=1)
+    assert [part.profile.batch[0] for part in parts] == [2, 2, 1]
+    named = [pair for part in parts for pair in part.singles()]
+    for (name, one), (other, expected) in zip(named, whole.singles(), strict=True):
+        assert (name, one.ranking, one.voters) == (other, expected.ranking, expected.voters)
+        np.testing.assert_allclose(one.scores, expected.scores, atol=1e-9)
+        np.testing.assert_allclose(one.p_best, expected.p_best, atol=1e-6)
+
+
+def test_ties_are_broken_alike(monkeypatch):
+    batch = vt.stack([TIED] * 9)
+    told = {"sigma": 1, "tau": 1, "tie_break": "random", "seed": 3}
+    parts = pieces(batch, monkeypatch, **told)
+    assert [winner for part in parts for winner in part.winner] == vt.decide(batch, **told).winner
+
+
+@pytest.mark.parametrize("given", [{"rule": "borda"}, {"omega": "estimated"}, {"count_error": "replacement:0.1"}])
+def test_what_goes_together_stays_together(given, monkeypatch):
+    assert len(pieces(random_profile(1, 3, 3, batch=(4,)), monkeypatch, **given)) == 1
+
+
+def test_each_remark_is_made_once(monkeypatch):
+    batch = vt.stack([APART] * 5, decisions=[*"abcde"])
+    parts = pieces(batch, monkeypatch, sigma=1, tau=1)
+    with pytest.warns(vt.InputWarning, match="no votes compare"):
+        whole = vt.decide(batch, sigma=1, tau=1)
+    assert gathered(parts) == whole.remarks
+    assert len(whole.remarks) == 1
+
+
+def test_progress_is_heard():
+    heard = []
+    with listening(heard.append):
+        vt.decide(random_profile(1, 3, 3))
+    assert heard == sorted(heard)
+    assert len(heard) > 5
+    assert 0 <= heard[0] < heard[-1] <= 1
