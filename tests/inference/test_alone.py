@@ -157,16 +157,32 @@ def test_small_parts_of_a_voter_who_knows_much_stay_sound():
 # Favourites among many
 
 
-@pytest.mark.parametrize(("voters", "alternatives", "most"), [(12, 60, 100), (40, 30, 100)])
+@pytest.mark.parametrize(("voters", "alternatives", "most"), [(12, 60, 100), (40, 30, 100), (12, 60, 1)])
 def test_favourites_among_many_are_as_sure_as_they_should_be(voters, alternatives, most):
-    """Against Gibbs sampling, to 0.05; the mode would say 0.08 of the winner in the first of them."""
+    """Against Gibbs sampling written apart, to 0.05; the mode would say 0.08 of the winner in the first of them."""
     scenario = vt.Scenario(
         voters=voters, alternatives=alternatives, sigma=1, experience=f"uniform:1:{most}", votes="top"
     )
     profile = vt.simulate(scenario, instances=1, seed=3).profile.decision(0)
     outcome = vt.decide(profile, sigma=1, tau=1)
-    expected = gibbs(np.argmax(profile.top, axis=1), np.asarray(profile.counts) ** -0.5, 3000)
+    expected = gibbs(np.argmax(profile.top, axis=1), np.asarray(profile.counts) ** -0.5, 6000)
     np.testing.assert_allclose(outcome.p_best, expected, atol=0.05)
+
+
+def test_short_lists_are_as_sure_as_the_same_favourites_said_apart():
+    """The first of a list above the rest, and the second above all but the first: 8 ballots of three tiers, 50 names.
+
+    Against the same sampler with one more alternative that nobody could choose: the answer must not change.
+    """
+    rng = np.random.default_rng(5)
+    order = [list(rng.permutation(50)[:2]) for _ in range(8)]
+    profile = vt.Profile(order=order, alternatives=list(range(50)), counts=rng.integers(1, 9, (8, 50)))
+    alone = vt.decide(profile, sigma=1, tau=1, tie_break="first")
+    low = vt.Profile(order=order, alternatives=list(range(51)), counts=np.column_stack([profile.counts, np.zeros(8)]))
+    with pytest.warns(vt.InputWarning, match="no evidence about 50"):
+        other = vt.decide(low, sigma=1, tau=1, tie_break="first")
+    np.testing.assert_allclose(alone.p_best, other.p_best, atol=0.02)
+    assert np.isclose(alone.p_best.sum(), 1)
 
 
 def test_where_the_mean_is_out_of_reach_it_is_said(monkeypatch):

@@ -12,7 +12,8 @@ from veritally.ballots import Ballots, anchored, effective_multiplicity, stacked
 from veritally.belief import Belief, summarised
 from veritally.inference import links
 from veritally.inference.ascent import Prior, peak
-from veritally.inference.moments import Estimate, Moments, moments, pulls, withouts
+from veritally.inference.gibbs import sampled
+from veritally.inference.moments import Estimate, Moments, moments, pulls, tells_little, withouts
 from veritally.inference.scale import interval, middle
 from veritally.likelihood.density import Means
 from veritally.likelihood.rankings import tied_in_the_middle
@@ -196,7 +197,8 @@ class Fitted:
         """Say how sure a single decision is, from draws of the posterior; found once.
 
         Around each mean the posterior is taken for normal. For not too many votes that is checked, and mended, by
-        importance sampling: some of the draws are weighed by the exact posterior.
+        importance sampling: some of the draws are weighed by the exact posterior. Of more votes that tell little about
+        each alternative, all draws are Gibbs sampling's.
         """
         return self._belief
 
@@ -210,7 +212,10 @@ class Fitted:
         draws = _drawn(known, np.asarray(fit.freedom), size, random)
         weights = np.broadcast_to(weight / len(draws), draws.shape[:-1])
         further, change, efficiency = self._correction(known, random)
-        draws, weights = np.concat([draws, further]), np.concat([weights, change])
+        if len(further):
+            draws, weights = np.concat([draws, further]), np.concat([weights, change])
+        elif np.isnan(efficiency) and (exact := self._sampled(draws)) is not None:
+            draws, weights = exact, np.broadcast_to(weight / len(exact), exact.shape[:-1])
         flat = draws.reshape(-1, draws.shape[-1])
         if not anchored(self.ballots):
             flat = flat - np.mean(flat, axis=-1, keepdims=True, where=mask)
@@ -227,6 +232,15 @@ class Fitted:
             omega=middle(between * level, mask) if np.any(between) else np.asarray(np.nan),
             efficiency=efficiency,
         )
+
+    def _sampled(self, start: Array) -> Array | None:
+        """Draw from the exact posterior where votes tell so little that it is far from normal, and it is in reach."""
+        merged = _merged(self.ballots)
+        if not len(merged.counts) or not np.any(tells_little(merged)):
+            return None
+        means = replace(self.fit.means, sigma=np.asarray(self.fit.means.sigma))
+        rng = np.random.default_rng((self.seed, _STREAM))
+        return sampled(merged, means, np.asarray(self.fit.tau), start, rng)
 
     def _correction(self, known: Moments, random: Random) -> tuple[Array, Array, Array]:
         """Return draws that reach further than a normal, the difference that exact weights make, and how many count.

@@ -104,12 +104,19 @@ def reach(ballots: Ballots) -> tuple[Array, Array]:
     voters, alternatives = np.sum(ballots.multiplicity > 0, axis=-1), np.sum(ballots.mask, axis=-1)
     cells = voters * alternatives**2
     small = cells <= _CELLS
-    if small.all() or ballots.kind in ("values", "differences"):
+    if small.all():
         return small, small
+    return small | tells_little(ballots), cells <= _MOST_CELLS
+
+
+def tells_little(ballots: Ballots) -> Array:
+    """Say in which decisions rankings or favourites tell each alternative apart only a few times, ``(...)``."""
+    if ballots.kind not in ("mixed", "rankings", "top"):
+        return np.zeros(ballots.mask.shape[:-1], dtype=bool)
     ordered = np.sort(ranks_in(ballots), axis=-1)
     tiers = np.sum(np.diff(ordered, axis=-1, prepend=0) > 0, axis=-1)
     told = np.sum(ballots.multiplicity * np.maximum(tiers - 1, 0), axis=-1)
-    return small | (told < _FEW * alternatives), cells <= _MOST_CELLS
+    return np.asarray(told < _FEW * np.sum(ballots.mask, axis=-1))
 
 
 def pulls(ballots: Ballots, means: Means, known: Moments) -> Array:
