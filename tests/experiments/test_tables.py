@@ -21,7 +21,6 @@ import veritally as vt
 from veritally.experiments.chunks import Chunk, plan
 from veritally.experiments.claims import paired, verdict
 from veritally.experiments.document import Bullets, Cell, Heading, Paragraph, Table, to_html, to_latex, to_markdown
-from veritally.experiments.ledger import Ledger
 from veritally.experiments.lineup import Lineup
 from veritally.experiments.tables import MEASURED, Reproduction, measure_tables, published
 
@@ -273,19 +272,6 @@ def test_a_folder_that_cannot_be_written(tmp_path):
 def test_what_cannot_be_reproduced(settings, message, tmp_path):
     with pytest.raises(vt.InputError, match=message):
         measure_tables(tmp_path / "chunks.jsonl", **SMALL | settings)
-
-
-def test_a_ledger_reads_what_it_wrote(tmp_path):
-    lineup = Lineup.of(["borda", "mean"], "values", 10)
-    (chunk,) = plan(vt.scenario("high-variance", voters=3), lineup, MEASURED, 20, 0, "numpy")
-    ledger = Ledger(tmp_path / "chunks.jsonl")
-    assert chunk not in ledger
-    ledger.add(chunk, chunk.run())
-    ledger.close()
-    again = Ledger(tmp_path / "chunks.jsonl")
-    assert chunk in again
-    np.testing.assert_array_equal(again[chunk].products, chunk.run().products)
-    again.close()
 
 
 def test_documents_keep_text_from_being_markup():

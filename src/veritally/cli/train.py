@@ -18,28 +18,22 @@ Examples:
 """
 
 
-class _Range(click.ParamType[tuple[int, int]]):
-    """Two whole numbers, LOW-HIGH, or one."""
-
-    name = "range"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
-        if isinstance(value, tuple):
-            return value
-        found = re.fullmatch(r"(\d+)(?:-(\d+))?", str(value))
-        if found is None:
-            self.fail(f"{value!r} is no range; write LOW-HIGH, such as 5-349", param, ctx)
-        low, high = found.groups()
-        return int(low), int(high or low)
+def _range(value: Any) -> tuple[int, int]:
+    """Read two whole numbers, LOW-HIGH, or one."""
+    if isinstance(value, tuple):
+        return value
+    found = re.fullmatch(r"(\d+)(?:-(\d+))?", str(value))
+    if found is None:
+        raise click.BadParameter(f"{value!r} is no range; write LOW-HIGH, such as 5-349")
+    low, high = found.groups()
+    return int(low), int(high or low)
 
 
 @click.command(epilog=_EXAMPLES, short_help="Train a rule on simulated votes.")
 @click.argument("file", type=click.Path(dir_okay=False))
 @noise_options
-@click.option(
-    "--voters", type=_Range(), default="5-349", show_default=True, metavar="LOW-HIGH", help="In a mini-batch."
-)
-@click.option("--alternatives", type=_Range(), default="5-14", show_default=True, metavar="LOW-HIGH", help="Likewise.")
+@click.option("--voters", type=_range, default="5-349", show_default=True, metavar="LOW-HIGH", help="In a mini-batch.")
+@click.option("--alternatives", type=_range, default="5-14", show_default=True, metavar="LOW-HIGH", help="Likewise.")
 @click.option("--batches", type=click.IntRange(min=1), default=5000, show_default=True, help="Number of mini-batches.")
 @click.option("--batch-size", type=click.IntRange(min=1), default=128, show_default=True, help="Decisions in each.")
 @click.option("--learning-rate", type=float, default=3e-4, show_default=True, help="The step of Adam.")

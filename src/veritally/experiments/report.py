@@ -266,6 +266,7 @@ def reproduce(folder: str | PathLike[str], *, command: str = "vt.reproduce", **s
         ``tables``, ``voters``, ``rules``, ``instances``, ``seed``, ``workers``, ``backend`` and ``progress``, as for
         :func:`veritally.experiments.tables.measure_tables`.
     """
-    reproduction = measure_tables(Path(folder) / "chunks.jsonl", **settings)
-    write_report(reproduction, Path(folder), command)
-    return reproduction
+    folder = Path(folder)
+    return measure_tables(
+        folder / "chunks.jsonl", finish=lambda reproduction: write_report(reproduction, folder, command), **settings
+    )

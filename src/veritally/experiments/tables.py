@@ -178,6 +178,7 @@ def measure_tables(
     workers: int | None = 1,
     backend: Backend = "numpy",
     progress: Callable[[int, int], None] = lambda done, work: None,
+    finish: Callable[[Reproduction], None] = lambda reproduction: None,
 ) -> Reproduction:
     """Measure the paper's tables, or go on where an interrupted run stopped.
 
@@ -191,6 +192,8 @@ def measure_tables(
         As for :func:`veritally.compare`. The numbers do not depend on the number of workers.
     progress
         Called with the work done and the work to do.
+    finish
+        What to do with the result before another process may have the ledger.
     """
     columns = _wanted(voters, "voters", _paper()["voters"])
     columns = sorted({whole(m, "the number of voters", least=1) for m in columns})
@@ -204,6 +207,15 @@ def measure_tables(
         (table, m): plan(SCENARIOS[table].replace(voters=m), lineup, MEASURED, instances, seed, backend)
         for table in chosen
         for m in columns
+    }
+    configuration = {
+        "tables": {table: SCENARIOS[table].to_dict() | {"voters": columns} for table in chosen},
+        "rules": list(lineup.labels),
+        "instances": instances,
+        "seed": seed,
+        "backend": backend,
+        "device": device(backend),
+        "versions": used(backend),
     }
     chunks = [chunk for cell in cells.values() for chunk in cell]
     kept = Ledger(ledger)
@@ -219,18 +231,11 @@ def measure_tables(
         totals = {
             cell: functools.reduce(Moments.__add__, (kept[chunk] for chunk in parts)) for cell, parts in cells.items()
         }
+        reproduction = Reproduction(configuration, lineup.labels, totals)
+        finish(reproduction)
+        return reproduction
     finally:
         kept.close()
-    configuration = {
-        "tables": {table: SCENARIOS[table].to_dict() | {"voters": columns} for table in chosen},
-        "rules": list(lineup.labels),
-        "instances": instances,
-        "seed": seed,
-        "backend": backend,
-        "device": device(backend),
-        "versions": used(backend),
-    }
-    return Reproduction(configuration, lineup.labels, totals)
 
 
 def _wanted(given: Any, what: str, everything: Iterable[Any]) -> list[Any]:
