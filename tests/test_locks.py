@@ -49,6 +49,6 @@ def test_processes_that_come_and_go_never_meet(tmp_path):
     assert number.read_text() == "150"
 
 
-def test_where_nothing_can_be_locked(tmp_path):
-    with pytest.raises(vt.InputError, match="cannot be locked"):
+def test_where_nothing_can_be_written(tmp_path):
+    with pytest.raises(vt.InputError, match="cannot be written"):
         held(tmp_path / "missing" / "work").__enter__()

@@ -39,7 +39,7 @@ def held(path: Path) -> Iterator[None]:
     try:
         file = _locked(lock, path)
     except OSError as error:
-        raise InputError(f"{path}: cannot be locked ({error.strerror or error}); choose another folder") from error
+        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
     try:
         file.truncate(0)
         file.write(f"process {os.getpid()} on {platform.node()} since {time.strftime('%Y-%m-%d %H:%M:%S')}".encode())

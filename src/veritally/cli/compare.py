@@ -7,7 +7,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from veritally.cli.options import file_options, listed, made, scenario_options, sigma_in
+from veritally.cli.options import file_options, force_option, listed, made, scenario_options, sigma_in
 from veritally.cli.progress import bar
 from veritally.errors import InputError
 
@@ -42,6 +42,7 @@ Examples:
 @click.option("--backend", type=click.Choice(["numpy", "jax"]), default="numpy", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Save a picture of the regrets.")
+@force_option
 def compare(
     rules: str | None,
     file: str | None,
@@ -57,6 +58,7 @@ def compare(
     backend: Any,
     as_json: bool,
     plot: str | None,
+    force: bool,
     ballots: Any,
     **options: Any,
 ) -> None:
@@ -72,7 +74,7 @@ def compare(
     if plot is not None:
         from veritally.plots import require_picture
 
-        require_picture(plot)
+        require_picture(plot, force)
     wanted: dict[str, Any] = {"rules": listed(rules), "baseline": baseline, "seed": seed, "placebo": placebo}
     if (file is None) != (truth is None):
         hint = "; what simulated voters report is --ballots" if file in ("values", "rankings", "top") else ""

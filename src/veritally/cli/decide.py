@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from veritally.cli.options import file_options, numbers_in, sigma_in
+from veritally.cli.options import file_options, force_option, numbers_in, sigma_in
 from veritally.cli.progress import working
 from veritally.engine import decide as decide_
 from veritally.errors import InputError
@@ -82,6 +82,7 @@ Examples:
     metavar="FILE",
     help="Save a picture: intervals and P(best), or who contributed what.",
 )
+@force_option
 def decide(
     file: str,
     rule: str | None,
@@ -104,6 +105,7 @@ def decide(
     as_json: bool,
     explain: bool,
     plot: str | None,
+    force: bool,
 ) -> None:
     """Decide the votes in FILE (CSV, TSV, Parquet or JSON Lines; - for standard input).
 
@@ -124,7 +126,7 @@ def decide(
     if plot is not None:
         from veritally.plots import require_picture
 
-        require_picture(plot)
+        require_picture(plot, force)
     with working(file):
         profile = read(file, ballots=ballots, lower_is_better=lower_is_better, counts=counts, unranked=unranked)
         outcome = decide_(profile, rule, choose=choose, tie_break=tie_break or "error", seed=seed, **parameters)

@@ -47,6 +47,9 @@ _FILE = (
 )
 
 
+force_option = click.option("--force", is_flag=True, help="Replace files that this command did not write.")
+
+
 def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say what some vote files leave open."""
     for option in reversed(_FILE):

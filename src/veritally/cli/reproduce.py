@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from veritally.cli.options import listed, numbers_in
+from veritally.cli.options import force_option, listed, numbers_in
 from veritally.cli.progress import bar
 
 _EXAMPLES = """\b
@@ -29,6 +29,7 @@ Examples:
 @click.option("--workers", type=click.IntRange(min=1), help="Number of processes; by default one a core.")
 @click.option("--backend", type=click.Choice(["numpy", "jax"]), default="numpy", show_default=True)
 @click.option("--out", type=click.Path(file_okay=False), default="reproduction", show_default=True, help="Folder.")
+@force_option
 def reproduce(
     tables: str | None,
     voters: str | None,
@@ -38,6 +39,7 @@ def reproduce(
     workers: int | None,
     backend: Any,
     out: str,
+    force: bool,
 ) -> None:
     """Measure the paper's four tables anew.
 
@@ -71,6 +73,7 @@ def reproduce(
                 seed=seed,
                 workers=workers,
                 backend=backend,
+                force=force,
                 progress=report,
             )
     except KeyboardInterrupt:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from veritally.cli.options import made, noise_options
+from veritally.cli.options import force_option, made, noise_options
 from veritally.cli.progress import bar
 
 _EXAMPLES = """\b
@@ -59,6 +59,7 @@ def _range(value: Any) -> tuple[int, int]:
     help="Decisions on which to measure the loss beside that of posterior.",
 )
 @click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Save the training curve.")
+@force_option
 def train(
     file: str,
     name: str | None,
@@ -69,6 +70,7 @@ def train(
     sigma: str | None,
     held_out: int,
     plot: str | None,
+    force: bool,
     **recipe: Any,
 ) -> None:
     """Train the paper's network on simulated votes, into FILE (.safetensors), with a card beside it.
@@ -88,13 +90,13 @@ def train(
     if plot is not None:
         from veritally.plots import require_picture
 
-        require_picture(plot)
+        require_picture(plot, force)
     checkpoint = checkpoint_path(path)
     if checkpoint.exists():
         click.echo(f"Going on from {checkpoint}", err=True)
     try:
         with bar("Training") as progress:
-            model = train_(path, scenario, held_out=held_out, progress=progress, **recipe)
+            model = train_(path, scenario, held_out=held_out, force=force, progress=progress, **recipe)
     except KeyboardInterrupt:
         if checkpoint.exists() or path.exists():
             click.echo("What is done is kept beside it; the same command goes on from there", err=True)

@@ -1,8 +1,9 @@
 """The report of a reproduction: tables, figures, what differs, and what the text claims."""
 
+import hashlib
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from veritally.experiments.document import (
 from veritally.experiments.figures import draw
 from veritally.experiments.lineup import BEST_OF, Entry
 from veritally.experiments.tables import Reproduction, Result, measure_tables, published
-from veritally.files import write_together
+from veritally.files import refuse_to_replace, write_together
 
 FAR = 3.0  # standard errors beyond which a published cell is looked into
 
@@ -48,29 +49,51 @@ _FINDINGS = {
 }
 
 
-def write_report(reproduction: Reproduction, folder: Path, command: str) -> None:
+_FILES = ("results.csv", "results.parquet", "README.md", "report.html", "report.tex")  # beside figures
+_CONFIGURATION = "configuration.json"
+
+
+def write_report(reproduction: Reproduction, folder: Path, command: str, force: bool = False) -> None:
     """Write results, configuration, report and figures into a folder, all or nothing.
 
-    Without matplotlib there are no figures.
+    Without matplotlib there are no figures. The configuration has a checksum of each file, by which the next report
+    knows what it may replace; others it replaces only by ``force``.
     """
     frame = reproduction.to_frame()
     parquet = io.BytesIO()
     frame.write_parquet(parquet)
-    configuration = json.dumps({"command": command, **reproduction.configuration}, indent=2, ensure_ascii=False)
     pictures = _pictures(reproduction)
     blocks = document(reproduction, command, figures=bool(pictures))
     page = to_html(blocks, {name: drawn["svg"].decode() for name, drawn in pictures.items()})
-    files = {
-        "results.csv": frame.write_csv().encode(),
-        "results.parquet": parquet.getvalue(),
-        "configuration.json": configuration.encode() + b"\n",
-        "README.md": to_markdown(blocks).encode(),
-        "report.html": page.encode(),
-        "report.tex": to_latex(blocks).encode(),
-    }
+    texts = (to_markdown(blocks), page, to_latex(blocks))
+    files = dict(zip(_FILES, (frame.write_csv().encode(), parquet.getvalue(), *map(str.encode, texts)), strict=True))
     files |= {f"{name}.{suffix}": data for name, drawn in pictures.items() for suffix, data in drawn.items()}
+    configuration = {"command": command, **reproduction.configuration}
+    configuration["files"] = {name: _checksum(data) for name, data in files.items()}
+    files[_CONFIGURATION] = json.dumps(configuration, indent=2, ensure_ascii=False).encode() + b"\n"
+    if not force:
+        _refuse_to_replace(folder, files)
     folder.mkdir(parents=True, exist_ok=True)
     write_together({folder / name: data for name, data in files.items()})
+
+
+def _checksum(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _refuse_to_replace(folder: Path, names: Iterable[str]) -> None:
+    """Refuse to replace what is not as an earlier report left it."""
+    try:
+        configuration = json.loads((folder / _CONFIGURATION).read_bytes())
+        written = dict(configuration["files"])
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        written = {}
+
+    def is_ours(path: Path) -> bool:
+        return bool(written) if path.name == _CONFIGURATION else written.get(path.name) == _checksum(path.read_bytes())
+
+    for name in names:
+        refuse_to_replace(folder / name, is_ours)
 
 
 def _pictures(reproduction: Reproduction) -> Mapping[str, Mapping[str, bytes]]:
@@ -252,7 +275,9 @@ def _claims(reproduction: Reproduction) -> list[Block]:
     ]
 
 
-def reproduce(folder: str | PathLike[str], *, command: str = "vt.reproduce", **settings: Any) -> Reproduction:
+def reproduce(
+    folder: str | PathLike[str], *, command: str = "vt.reproduce", force: bool = False, **settings: Any
+) -> Reproduction:
     """Measure the paper's tables and write results, report and figures into a folder.
 
     Parameters
@@ -262,11 +287,17 @@ def reproduce(folder: str | PathLike[str], *, command: str = "vt.reproduce", **s
         it was, goes on where it stopped.
     command
         What the report says it was made by.
+    force
+        Whether to replace files in the folder that no earlier report left there.
     **settings
         ``tables``, ``voters``, ``rules``, ``instances``, ``seed``, ``workers``, ``backend`` and ``progress``, as for
         :func:`veritally.experiments.tables.measure_tables`.
     """
     folder = Path(folder)
-    return measure_tables(
-        folder / "chunks.jsonl", finish=lambda reproduction: write_report(reproduction, folder, command), **settings
-    )
+    if not force:
+        _refuse_to_replace(folder, (*_FILES, _CONFIGURATION))
+
+    def finish(reproduction: Reproduction) -> None:
+        write_report(reproduction, folder, command, force)
+
+    return measure_tables(folder / "chunks.jsonl", finish=finish, **settings)
