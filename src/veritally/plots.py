@@ -13,6 +13,7 @@ import numpy as np
 from veritally.belief import percent
 from veritally.errors import InputError
 from veritally.files import refuse_to_replace, write_whole
+from veritally.labels import visible
 from veritally.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def draw(outcome: Outcome, ax: Any, top: int | None = None) -> None:
 
 def _short(name: Any, width: int) -> str:
     """Shorten a name to fit."""
-    return _plain(textwrap.shorten(str(name), width, placeholder="…"))
+    return _plain(visible(textwrap.shorten(str(name), width, placeholder="…")))
 
 
 def _plain(text: str) -> str:

@@ -12,12 +12,12 @@ import time
 from html.parser import HTMLParser
 from pathlib import Path
 
-import jax
 import numpy as np
 import polars as pl
 import pytest
 
 import veritally as vt
+from support import jax_x64
 from veritally.experiments.chunks import Chunk, plan
 from veritally.experiments.claims import paired, verdict
 from veritally.experiments.document import Bullets, Cell, Heading, Paragraph, Table, to_html, to_latex, to_markdown
@@ -162,7 +162,7 @@ def test_keys_cover_the_whole_configuration():
 def test_keys_cover_the_precision(x64):
     chunk = Chunk(vt.scenario("high-variance"), Lineup.of(["borda"], "values", 10), MEASURED, 0, 0, 9, "jax", 9)
     double = chunk.key
-    with jax.enable_x64(False):
+    with jax_x64(False):
         assert dataclasses.replace(chunk).key != double
 
 

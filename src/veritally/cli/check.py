@@ -6,7 +6,9 @@ import click
 
 from veritally.cli.options import file_options
 from veritally.cli.progress import working
+from veritally.cli.screen import say
 from veritally.io.votes import read
+from veritally.labels import visible
 
 _EXAMPLES = """\b
 Examples:
@@ -27,8 +29,8 @@ def check(file: str, **options: Any) -> None:
     with working(file):
         description = describe(read(file, **options))
     for label, text in description.lines():
-        click.echo(f"{label + ':':14} {text}")
+        say(f"{label + ':':14} {text}")
     for oddity in description.oddities:
-        click.echo(f"{click.style('Odd:', fg='yellow')}{' ' * 11}{oddity}")
+        click.echo(f"{click.style('Odd:', fg='yellow')}{' ' * 11}{visible(oddity)}")
     if not description.oddities:
         click.echo(f"{'Odd:':14} nothing")

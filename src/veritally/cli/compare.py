@@ -9,6 +9,7 @@ from click.core import ParameterSource
 
 from veritally.cli.options import file_options, force_option, listed, made, scenario_options, sigma_in
 from veritally.cli.progress import bar
+from veritally.cli.screen import say
 from veritally.errors import InputError
 
 _EXAMPLES = """\b
@@ -108,7 +109,7 @@ def compare(
             click.echo(f"{known.name}: {known.summary}. {known.licence}, {known.attribution}.")
     if plot is not None:
         comparison.plot(plot)
-        click.echo(f"Saved {plot}", err=True)
+        say(f"Saved {plot}", err=True)
 
 
 def _refuse_unused(options: Mapping[str, Any], source: str) -> None:

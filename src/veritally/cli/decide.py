@@ -6,6 +6,7 @@ import click
 
 from veritally.cli.options import file_options, force_option, numbers_in, sigma_in
 from veritally.cli.progress import working
+from veritally.cli.screen import say
 from veritally.engine import decide as decide_
 from veritally.errors import InputError
 from veritally.io.votes import read
@@ -145,7 +146,7 @@ def decide(
         from veritally.plots import save
 
         save(outcome, plot)
-        click.echo(f"Saved {plot}", err=True)
+        say(f"Saved {plot}", err=True)
 
 
 def _number(text: str, option: str) -> float:

@@ -9,6 +9,7 @@ import click
 
 from veritally.cli.options import force_option, listed, numbers_in
 from veritally.cli.progress import bar
+from veritally.cli.screen import say
 
 _EXAMPLES = """\b
 Examples:
@@ -58,7 +59,7 @@ def reproduce(
     def report(done: int, work: int) -> None:
         shares.append(done / work)
         if len(shares) == 1 and done:
-            click.echo(f"Going on from {shares[0]:.0%}, which is kept in {out}", err=True)
+            say(f"Going on from {shares[0]:.0%}, which is kept in {out}", err=True)
         progress(shares[-1])
 
     try:
@@ -77,14 +78,12 @@ def reproduce(
                 progress=report,
             )
     except KeyboardInterrupt:
-        click.echo(
-            f"{max(shares, default=0):.0%} is done and kept in {out}; the same command goes on from there", err=True
-        )
+        say(f"{max(shares, default=0):.0%} is done and kept in {out}; the same command goes on from there", err=True)
         raise
     print_reproduction(reproduction)
     if importlib.util.find_spec("matplotlib") is None:
         click.echo("The report has no figures; for these, pip install 'veritally[plot]' and give the command again")
-    click.echo(f"Report: {Path(out) / 'README.md'} (and report.html, report.tex, results.csv, results.parquet)")
+    say(f"Report: {Path(out) / 'README.md'} (and report.html, report.tex, results.csv, results.parquet)")
 
 
 def _whole(number: float) -> Any:

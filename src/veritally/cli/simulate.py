@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from veritally.cli.options import force_option, made, scenario_options
+from veritally.cli.screen import say
 from veritally.errors import InputError
 from veritally.files import refuse_to_replace, write_together
 from veritally.noise.simulation import simulate as simulate_
@@ -48,7 +49,7 @@ def simulate(votes: str, truth: str, instances: int, seed: int, force: bool, **o
     files = {path: encoded(table, path) for path, table in zip(paths, tables, strict=True)}
     with held(paths[0]), held(paths[1]):  # so that votes and truth are of the same drawing
         write_together(files)
-    click.echo(
+    say(
         f"Wrote {instances} decisions of {scenario.voters} voters on {scenario.alternatives} alternatives "
         f"({scenario.votes}) to {votes}, and the truth to {truth}",
         err=True,

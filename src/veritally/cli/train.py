@@ -8,6 +8,7 @@ import click
 
 from veritally.cli.options import force_option, made, noise_options
 from veritally.cli.progress import bar
+from veritally.cli.screen import say
 
 _EXAMPLES = """\b
 Examples:
@@ -93,7 +94,7 @@ def train(
         require_picture(plot, force)
     checkpoint = checkpoint_path(path)
     if checkpoint.exists():
-        click.echo(f"Going on from {checkpoint}", err=True)
+        say(f"Going on from {checkpoint}", err=True)
     try:
         with bar("Training") as progress:
             model = train_(path, scenario, held_out=held_out, force=force, progress=progress, **recipe)
@@ -105,8 +106,8 @@ def train(
         from veritally.plots import save_curve
 
         save_curve(model.card["curve"], plot)
-        click.echo(f"Saved {plot}", err=True)
-    click.echo(_summary(path, card_path(path), model.card["held_out"]))
+        say(f"Saved {plot}", err=True)
+    say(_summary(path, card_path(path), model.card["held_out"]))
 
 
 def _summary(path: Path, card: Path, held: dict[str, Any] | None) -> str:
