@@ -6,6 +6,9 @@ import polars as pl
 
 from veritally.errors import InputError
 
+# An apostrophe before what a spreadsheet would calculate, or a reader strip; one more before what has some already.
+_PUT = (r"^('*[=+\-@\s\x1c-\x1f])", "'${1}")
+_TAKEN_OFF = (r"^'('*[=+\-@\s\x1c-\x1f])", "${1}")
 _NAMES = {"decision", "voter", "alternative"}
 
 UNIT, FIRST_ROW = "line", 2  # a person counts the header as line 1
@@ -22,12 +25,12 @@ def read(data: bytes, name: str) -> pl.DataFrame:
     except pl.exceptions.PolarsError as error:
         problem = "a row has more fields than the header" if "more fields" in str(error) else first_line(error)
         raise InputError(f"{name}: is not a well-formed table ({problem})") from error
-    names = [column.strip() for column in table.columns]
+    names = _replaced([column.strip() for column in table.columns], _TAKEN_OFF)
     twice = [column.split("_duplicated_")[0] for column in names if "_duplicated_" in column or names.count(column) > 1]
     if twice:
         raise InputError(f"{name}: the column {twice[0]} stands twice; name each column once")
     table.columns = names
-    table = table.with_columns(pl.all().str.strip_chars().replace("", None))
+    table = table.with_columns(pl.all().str.strip_chars().replace("", None).str.replace(*_TAKEN_OFF))
     if separator == ";":  # where semicolons separate, commas are decimal points
         numeric = [column for column in names if column.lower() not in _NAMES]
         table = table.with_columns(pl.col(numeric).str.replace(r"^([-+]?\d*),(\d+)$", "$1.$2"))
@@ -35,8 +38,21 @@ def read(data: bytes, name: str) -> pl.DataFrame:
 
 
 def write(table: pl.DataFrame, buffer: io.BytesIO, suffix: str) -> None:
-    """Write separated values."""
+    """Write separated values, names so that a spreadsheet takes none for a formula."""
+    names = table.select(pl.col(pl.String))
+    for name in (*table.columns, *(name for column in names for name in column.unique().drop_nulls())):
+        if not name or name != name.rstrip() or "\r" in name or "\0" in name:
+            lost = "an empty name, spaces at the end, carriage returns and NUL"
+            raise InputError(
+                f"the name {name!r} has what CSV loses ({lost}); rename it, or write Parquet or JSON Lines"
+            )
+    table = table.with_columns(names.with_columns(pl.all().str.replace(*_PUT)))
+    table = table.rename(dict(zip(table.columns, _replaced(table.columns, _PUT), strict=True)))
     table.write_csv(buffer, separator="," if suffix.lower() == ".csv" else "\t")
+
+
+def _replaced(names: list[str], change: tuple[str, str]) -> list[str]:
+    return pl.Series(names, dtype=pl.String).str.replace(*change).to_list()
 
 
 def require_text(data: bytes, name: str) -> None:
