@@ -25,7 +25,7 @@ _OTHERS = "#BBBBBB"
 _MOST_PANELS = 24
 _MARK = "Made by veritally"
 # Where a format says what made a picture.
-_MAKER = {"png": "Software", "svg": "Creator", "svgz": "Creator", "pdf": "Creator", "ps": "Creator", "eps": "Creator"}
+_MAKER = {"png": "Software", "svg": "Creator", "pdf": "Creator", "ps": "Creator", "eps": "Creator"}
 
 
 def save(outcome: Outcome, path: str | PathLike[str], *, title: str | None = None, top: int | None = None) -> None:

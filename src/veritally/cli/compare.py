@@ -25,7 +25,7 @@ Examples:
 @click.command(epilog=_EXAMPLES, short_help="Compare rules on votes with a known truth.")
 @click.option("--rules", metavar="NAME,NAME…", help="The rules; by default all that can use the votes.")
 @click.option("--votes", "file", metavar="FILE", help="Votes to compare on, instead of simulated ones.")
-@click.option("--truth", metavar="FILE", help="Their truth: (decision,) alternative, truth.")
+@click.option("--truth", metavar="FILE", help="Their truth: (decision,) alternative, truth, and perhaps cluster.")
 @file_options
 @click.option("--dataset", metavar="NAME", help="Real votes that come along: flights13, llmfao or polls538.")
 @click.option(
@@ -66,7 +66,8 @@ def compare(
     """Compare rules by regret, accuracy and rank correlation, all on the same votes.
 
     The votes are simulated by a scenario, come from a vote file with a truth file, or are a data set. Ties are broken
-    at random. Standard errors on data sets allow for decisions that err together, such as elections of one year.
+    at random. Standard errors allow for decisions of one cluster that err together, such as elections of one year: on
+    data sets, and where the truth file has a column cluster.
     """
     from veritally.datasets import load
     from veritally.experiments.compare import compare as compare_

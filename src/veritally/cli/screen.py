@@ -10,7 +10,7 @@ from rich.table import Column, Table
 
 from veritally.labels import visible
 
-_NAME = 24  # characters of a name, beyond which it is rather folded than other columns left out
+_NAME = 20  # characters of a name, beyond which it is rather folded than other columns left out
 _ENOUGH = 10_000  # characters, more than any table needs
 
 

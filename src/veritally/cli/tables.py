@@ -24,6 +24,8 @@ _BAR, _SHORT = 30, 20  # characters
 _FEWEST = 2  # alternatives
 _ROUGH = 0.1  # of importance samples that count, below which the answer is rough
 _MANIFOLD = 5  # leads in one contribution, beyond which shares of the lead say little
+_ROUNDING = 1e-12  # of the largest regret
+_MOST_DIGITS = 6  # before and behind the point
 _WIDEST = 120  # of a table of numbers, which rather wraps than loses digits
 
 
@@ -63,12 +65,14 @@ def print_comparison(comparison: "Comparison") -> None:
         titles["worth"] = "worth of counts"
     for title in ("regret", *titles.values()):
         table.add_column(title, justify="right", no_wrap=True)
-    for row in comparison.rows():
-        numbers = [_with_error(row[name], row[f"{name}_se"]) for name in titles]
+    rows = comparison.rows()
+    size = max(row["regret"] for row in rows)
+    for row in rows:
+        numbers = [_with_error(row[name], row[f"{name}_se"], size) for name in titles]
         if row["rule"] == comparison.baseline:
             numbers[2] = ""
         name = Text(f"{row['rule']} *", style="bold green") if row["best"] else Text(row["rule"])
-        table.add_row(name, _with_error(row["regret"], row["se"]), *numbers)
+        table.add_row(name, _with_error(row["regret"], row["se"], size), *numbers)
     console.print(Text(f"{comparison.about}; ± standard errors; * may have the lowest regret (95%)"))
     console.print(table)
 
@@ -98,12 +102,17 @@ def print_reproduction(reproduction: "Reproduction") -> None:
         console.print(Text(f"{near} of {len(known)} published cells lie within 3 standard errors (|z| ≤ 3){far}."))
 
 
-def _with_error(number: float, error: float | None) -> str:
-    """Write a number with as many digits as its standard error leaves it."""
-    if not error:
-        return f"{number:.4g}"
-    digits = max(0, -math.floor(math.log10(error / 2)))
-    return f"{number:.{digits}f}±{error:.{digits}f}"
+def _with_error(number: float, error: float | None, size: float) -> str:
+    """Write a number with as many digits as its standard error leaves it; beside ``size``, mere rounding is 0."""
+    error, least = error or 0.0, _ROUNDING * size
+    if error <= least:
+        return f"{number:.4g}" if abs(number) > least else "0"
+    power = math.floor(math.log10(max(abs(number), error)))
+    if -_MOST_DIGITS <= power <= _MOST_DIGITS:
+        digits = max(0, -math.floor(math.log10(error / 2)))
+        return f"{number:.{digits}f}±{error:.{digits}f}"
+    plain = _with_error(number / 10.0**power, error / 10.0**power, size=0.0)
+    return f"({plain})e{power}"
 
 
 def print_rules(rules: Iterable[RuleInfo]) -> None:
