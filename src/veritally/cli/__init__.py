@@ -41,6 +41,8 @@ class _Commands(click.Group):
                 return super().invoke(ctx)
             except InputError as error:
                 raise _Failure(visible(str(error))) from error
+            except click.UsageError as error:
+                raise click.UsageError(visible(error.format_message()), error.ctx) from error
             except MemoryError as error:
                 raise _Failure("there is not enough memory for this; work on a part of the votes") from error
             except BrokenPipeError:

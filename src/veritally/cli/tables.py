@@ -92,7 +92,7 @@ def print_reproduction(reproduction: "Reproduction") -> None:
             table.add_column(str(m), justify="right", no_wrap=True)
         for rule in reproduction.names():
             row = [cells[name, m, rule] for m in reproduction.voters]
-            table.add_row(rule, *(f"{one.regret:.4f}{'!' if abs(one.z or 0) > FAR else ' '}" for one in row))
+            table.add_row(Text(rule), *(f"{one.regret:.4f}{'!' if abs(one.z or 0) > FAR else ' '}" for one in row))
         console.print(table)
         console.print()
     known = [one.z for one in results if one.z is not None]
