@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -126,8 +127,28 @@ def test_reproduce_leaves_files_of_others_alone(folder, own):
     (folder / own).write_text(OWN)
     refused(own, "reproduce", "--out", ".", *REPRODUCE)
     assert (folder / own).read_text() == OWN
+    assert {own} <= set(names(folder)) <= {own, "chunks.jsonl"}
     assert run("reproduce", "--out", ".", *REPRODUCE, "--force").exit_code == 0
     assert (folder / own).read_text() != OWN
+
+
+def test_reproduce_goes_on_after_a_kill_between_two_files(folder, monkeypatch):
+    """Whichever files of the new report were in place by then, and whichever still were of the old one."""
+    assert run("reproduce", "--out", "r", *REPRODUCE).exit_code == 0
+    for instances, kept in ((30, 0), (40, 1), (50, 4)):
+        places = []
+
+        def killed(part, place, places=places, kept=kept, replace=os.replace):
+            if len(places) == kept:
+                raise KeyboardInterrupt
+            places.append(place)
+            replace(part, place)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "replace", killed)
+            assert run("reproduce", "--out", "r", *REPRODUCE, "--instances", instances).exit_code == 1
+        assert len(places) == kept
+    assert run("reproduce", "--out", "r", *REPRODUCE, "--instances", 60).exit_code == 0
 
 
 def test_reproduce_replaces_its_own_report_unless_it_was_edited(folder):

@@ -3,9 +3,9 @@
 import json
 import os
 import zlib
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -22,7 +22,7 @@ class Ledger:
 
     It is held by one process at a time. Lines are appended whole and pushed to the disk. One that was cut off by the
     end of the process, whose checksum is wrong, or which is not of the chunk it names is skipped, and of several with
-    the same key the last stands. Only their places are held in memory.
+    the same key the last stands. Without any it leaves no file. Only their places are held in memory.
     """
 
     def __init__(self, path: Path) -> None:
@@ -31,6 +31,7 @@ class Ledger:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 stack.enter_context(held(path))
+                stack.callback(_remove_if_empty, path)
                 self._file = stack.enter_context(path.open("a+b"))
                 self._note_places()
             except OSError as error:
@@ -81,9 +82,21 @@ class Ledger:
             raise InputError(f"{self._path}: cannot be written ({error.strerror or error})") from error
         self._places[chunk.key] = place
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Close the file, and leave it to others."""
         self._open.close()
+
+
+def _remove_if_empty(path: Path) -> None:
+    with suppress(OSError):
+        if not path.stat().st_size:
+            path.unlink()
 
 
 def _check(numbers: Any) -> int:

@@ -3,7 +3,7 @@
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,9 @@ from veritally.experiments.document import (
     to_markdown,
 )
 from veritally.experiments.figures import draw
+from veritally.experiments.ledger import Ledger
 from veritally.experiments.lineup import BEST_OF, Entry
-from veritally.experiments.tables import Reproduction, Result, measure_tables, published
+from veritally.experiments.tables import Plan, Reproduction, Result, no_progress, published
 from veritally.files import refuse_to_replace, write_together
 
 FAR = 3.0  # standard errors beyond which a published cell is looked into
@@ -68,29 +69,39 @@ def write_report(reproduction: Reproduction, folder: Path, command: str, force: 
     texts = (to_markdown(blocks), page, to_latex(blocks))
     files = dict(zip(_FILES, (frame.write_csv().encode(), parquet.getvalue(), *map(str.encode, texts)), strict=True))
     files |= {f"{name}.{suffix}": data for name, drawn in pictures.items() for suffix, data in drawn.items()}
-    configuration = {"command": command, **reproduction.configuration}
-    configuration["files"] = {name: _checksum(data) for name, data in files.items()}
-    files[_CONFIGURATION] = json.dumps(configuration, indent=2, ensure_ascii=False).encode() + b"\n"
     if not force:
-        _refuse_to_replace(folder, files)
+        _refuse_to_replace(folder, (*files, _CONFIGURATION))
+    configuration = {"command": command, **reproduction.configuration, "files": _checksums(folder, files)}
+    text = json.dumps(configuration, indent=2, ensure_ascii=False) + "\n"
     folder.mkdir(parents=True, exist_ok=True)
-    write_together({folder / name: data for name, data in files.items()})
+    write_together({folder / name: data for name, data in {_CONFIGURATION: text.encode(), **files}.items()})
 
 
 def _checksum(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def _checksums(folder: Path, files: Mapping[str, bytes]) -> dict[str, list[str]]:
+    """Return the checksum of each file, and of what it replaces, which stays if the process is killed now."""
+    sums = {name: [_checksum(data)] for name, data in files.items()}
+    for name, known in sums.items():
+        if (folder / name).is_file() and (old := _checksum((folder / name).read_bytes())) not in known:
+            known.append(old)
+    return sums
+
+
 def _refuse_to_replace(folder: Path, names: Iterable[str]) -> None:
     """Refuse to replace what is not as an earlier report left it."""
     try:
         configuration = json.loads((folder / _CONFIGURATION).read_bytes())
-        written = dict(configuration["files"])
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        written = {name: set(sums) for name, sums in configuration["files"].items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         written = {}
 
     def is_ours(path: Path) -> bool:
-        return bool(written) if path.name == _CONFIGURATION else written.get(path.name) == _checksum(path.read_bytes())
+        return (
+            bool(written) if path.name == _CONFIGURATION else _checksum(path.read_bytes()) in written.get(path.name, ())
+        )
 
     for name in names:
         refuse_to_replace(folder / name, is_ours)
@@ -276,7 +287,13 @@ def _claims(reproduction: Reproduction) -> list[Block]:
 
 
 def reproduce(
-    folder: str | PathLike[str], *, command: str = "vt.reproduce", force: bool = False, **settings: Any
+    folder: str | PathLike[str],
+    *,
+    command: str = "vt.reproduce",
+    force: bool = False,
+    workers: int | None = 1,
+    progress: Callable[[int, int], None] = no_progress,
+    **settings: Any,
 ) -> Reproduction:
     """Measure the paper's tables and write results, report and figures into a folder.
 
@@ -289,15 +306,16 @@ def reproduce(
         What the report says it was made by.
     force
         Whether to replace files in the folder that no earlier report left there.
+    workers, progress
+        As for :func:`veritally.experiments.tables.measure_tables`.
     **settings
-        ``tables``, ``voters``, ``rules``, ``instances``, ``seed``, ``workers``, ``backend`` and ``progress``, as for
+        ``tables``, ``voters``, ``rules``, ``instances``, ``seed`` and ``backend``, as for
         :func:`veritally.experiments.tables.measure_tables`.
     """
-    folder = Path(folder)
-    if not force:
-        _refuse_to_replace(folder, (*_FILES, _CONFIGURATION))
-
-    def finish(reproduction: Reproduction) -> None:
+    folder, plan = Path(folder), Plan.of(**settings)
+    with Ledger(folder / "chunks.jsonl") as kept:
+        if not force:
+            _refuse_to_replace(folder, (*_FILES, _CONFIGURATION))
+        reproduction = plan.measured(kept, workers, progress)
         write_report(reproduction, folder, command, force)
-
-    return measure_tables(folder / "chunks.jsonl", finish=finish, **settings)
+    return reproduction
