@@ -8,11 +8,13 @@ import platform
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from veritally.errors import InputError
+
+_PATIENCE, _MOMENT = 100, 0.01  # times, seconds
 
 if sys.platform == "win32":
     import msvcrt
@@ -52,21 +54,23 @@ def held(path: Path) -> Iterator[None]:
 
 
 def _locked(lock: Path, path: Path) -> BinaryIO:
-    """Open and lock the file beside, again if its holder has removed it in between."""
+    """Open and lock the file beside, again if its holder has removed it or not yet said who it is."""
+    patience = _PATIENCE
     while True:
-        file = lock.open("a+b")
-        try:
-            _lock(file)
-            if os.path.samestat(os.fstat(file.fileno()), lock.stat()):
-                return file
-        except BlockingIOError:
-            file.seek(0)
-            holder = file.read().decode(errors="replace") or "another process"
-            file.close()
-            raise InputError(f"{path}: in use by {holder}; wait until that has ended, or choose another name") from None
-        except FileNotFoundError:
-            pass
-        except BaseException:
-            file.close()
-            raise
-        file.close()
+        with ExitStack() as stack:
+            file = stack.enter_context(lock.open("a+b"))
+            try:
+                _lock(file)
+                if os.path.samestat(os.fstat(file.fileno()), lock.stat()):
+                    stack.pop_all()
+                    return file
+            except BlockingIOError:
+                file.seek(0)
+                holder = file.read().decode(errors="replace")
+                if holder or not patience:
+                    problem = f"in use by {holder or 'another process'}; wait until that has ended"
+                    raise InputError(f"{path}: {problem}, or choose another name") from None
+                patience -= 1
+                time.sleep(_MOMENT)
+            except FileNotFoundError:
+                pass
