@@ -4,7 +4,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test bench peers pages docs format setup clean
+.PHONY: demo test test-oldest test-newest bench peers pages docs format setup clean
 
 setup: .venv/installed
 
@@ -22,6 +22,24 @@ test: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest --numprocesses auto
+
+# The suite with the oldest versions that pyproject.toml declares, and with the newest there are.
+test-oldest: .venv-oldest/installed
+	.venv-oldest/bin/pytest --numprocesses auto
+
+test-newest: .venv-newest/installed
+	.venv-newest/bin/pytest --numprocesses auto
+
+.venv-oldest/installed: pyproject.toml constraints-oldest.txt
+	$(PYTHON) -m venv --without-pip .venv-oldest
+	PIP_CONSTRAINT=constraints-oldest.txt $(PYTHON) -m pip --python .venv-oldest/bin/python install --quiet --editable '.[dev]'
+	touch $@
+
+.venv-newest/installed: pyproject.toml
+	$(PYTHON) -m venv --without-pip .venv-newest
+	PIP_CONSTRAINT= $(PYTHON) -m pip --python .venv-newest/bin/python install --quiet --upgrade --upgrade-strategy eager \
+		--editable '.[dev]'
+	touch $@
 
 bench: setup
 	$(BIN)/python benchmarks/run.py
@@ -51,4 +69,4 @@ format: setup
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf .venv .venv-peers site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oldest .venv-newest .venv-peers site .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,13 +1,16 @@
 """Fixtures and settings for all tests."""
 
 import os
+from inspect import signature
 
 # Programs that run once need not be fast; this must be said before JAX is imported.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
 
+import click.testing
 import hypothesis
-import jax
 import pytest
+
+from support import jax_x64
 
 # The same examples in every run: a test that passed here passes there.
 hypothesis.settings.register_profile(
@@ -16,8 +19,24 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("fixed")
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """No sign of life on a slow machine, so that what is printed does not depend on how long it took."""
+    monkeypatch.setattr("veritally.cli.progress._FELT", 3600.0)
+
+
 @pytest.fixture
 def x64():
     """JAX in double precision, for this test alone."""
-    with jax.enable_x64(True):
+    with jax_x64(True):
         yield
+
+
+if "mix_stderr" in signature(click.testing.CliRunner).parameters:  # click before 8.2 has both streams apart or mixed
+
+    class _Runner(click.testing.CliRunner):
+        def __init__(self):
+            super().__init__(mix_stderr=False)
+
+    click.testing.CliRunner = _Runner
+    click.testing.Result.output = property(lambda result: result.stdout + result.stderr)

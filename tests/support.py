@@ -1,5 +1,7 @@
 """Random votes, and what every test needs to know about the rules."""
 
+import jax
+import jax.experimental
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +15,9 @@ RULES = [info.name for info in vt.rules()]
 SURE = [info.name for info in vt.rules() if not info.stochastic]
 ONE_PASS = [info.name for info in vt.rules() if not info.iterative and not info.stochastic]
 ANY_VOTES = [info.name for info in vt.rules() if info.votes is None]
+
+# Which JAX has moved.
+jax_x64 = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
 
 COUNTS = (0, 0.5, 1, 2, 7, 49, 1000)
 

@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "veritally"
 # Each storey may import from those below it, and from itself.
 STOREYS = (
     {"errors"},
-    {"arrays", "checks", "files", "progress", "versions"},
+    {"arrays", "checks", "files", "locks", "progress", "versions"},
     {"ballots", "labels"},
     {"profile", "combine", "description"},
     {"belief", "explanation", "outcome"},

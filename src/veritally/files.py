@@ -1,7 +1,12 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and files of others that are left alone.
+
+A function that is given the name of a file replaces it, as everywhere in Python. The command, and functions that choose
+names themselves, replace only what they wrote, unless they are told to.
+"""
 
 import os
-from collections.abc import Mapping
+import secrets
+from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
 
@@ -14,21 +19,34 @@ def write_whole(path: str | PathLike[str], data: bytes) -> None:
 
 
 def write_together(files: Mapping[Path, bytes]) -> None:
-    """Write several files beside their places, and put them there once all are complete."""
-    parts = {path.with_name(f".{path.name}.part"): path for path in files}
+    """Write several files beside their places, and put them there once all are complete.
+
+    Each time under other names, so that several processes can write the same file, and others read it meanwhile.
+    """
+    parts: dict[Path, Path] = {}
     path = Path()
     try:
-        for part, path in parts.items():
+        for path, data in files.items():
             if path.is_dir():
                 raise InputError(f"{path}: is a folder; name a file")
-            with part.open("wb") as file:
-                file.write(files[path])
+            parts[path] = Path(os.path.realpath(path)).with_name(f".{secrets.token_hex(8)}.part")
+            with parts[path].open("xb") as file:
+                file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-        for part, path in parts.items():
-            part.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
+        for path, part in parts.items():
+            part.replace(os.path.realpath(path))  # what a link points to, not the link
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: cannot be written ({getattr(error, 'strerror', None) or error})") from error
     finally:
-        for part in parts:
+        for part in parts.values():
             part.unlink(missing_ok=True)
+
+
+def refuse_to_replace(path: Path, is_ours: Callable[[Path], bool]) -> None:
+    """Refuse to replace a file that is there, unless it is one of ours."""
+    if path.is_file() and not is_ours(path):
+        problem = "is there, and not as this command wrote it"
+        raise InputError(f"{path}: {problem}; choose another name, or replace it with --force")

@@ -1,5 +1,6 @@
 """Labels: the user's names along one axis, for one decision or for each decision of a batch."""
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,6 +9,18 @@ from typing import Any
 import numpy as np
 
 from veritally.errors import InputError
+
+# Characters that a terminal obeys: control characters, line breaks, and those that turn the direction of writing.
+_OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    r"""Show what a terminal would obey, as Python writes it.
+
+    >>> print(visible("red \x1b[31m and \u202e back"))
+    red \x1b[31m and \u202e back
+    """
+    return _OBEYED.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def first_few(names: Sequence[str], most: int) -> str:

@@ -394,7 +394,7 @@ class Outcome:
         for name, one in self.singles():
             head = {} if name is None else {"decision": name if isinstance(name, str | int) else str(name)}
             tail = {"explanation": one.explain().to_dict()} if explain else {}
-            lines.append(json.dumps(head | one.to_dict() | tail, ensure_ascii=False))
+            lines.append(json.dumps(head | one.to_dict() | tail))
         return "\n".join(lines)
 
     def to_frame(self, backend: str = "polars") -> Any:

@@ -12,7 +12,8 @@ import numpy as np
 
 from veritally.belief import percent
 from veritally.errors import InputError
-from veritally.files import write_whole
+from veritally.files import refuse_to_replace, write_whole
+from veritally.labels import visible
 from veritally.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933", "#882255")
 _OTHERS = "#BBBBBB"
 _MOST_PANELS = 24
+_MARK = "Made by veritally"
+# Where a format says what made a picture.
+_MAKER = {"png": "Software", "svg": "Creator", "pdf": "Creator", "ps": "Creator", "eps": "Creator"}
 
 
 def save(outcome: Outcome, path: str | PathLike[str], *, title: str | None = None, top: int | None = None) -> None:
@@ -80,8 +84,11 @@ def save_curve(curve: Sequence[tuple[int, float, float]], path: str | PathLike[s
         axes[-1].set_xlabel("mini-batches")
 
 
-def require_picture(path: str | PathLike[str]) -> None:
-    """Refuse a picture that cannot be saved, before there is any work to lose."""
+def require_picture(path: str | PathLike[str], force: bool = True) -> None:
+    """Refuse a picture that cannot be saved, before there is any work to lose.
+
+    Without ``force`` also one that would replace a file which is no picture of ours.
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -91,6 +98,8 @@ def require_picture(path: str | PathLike[str]) -> None:
         raise InputError(f"{path}: cannot draw this kind of file; use one of {', '.join(sorted(formats))}")
     if not Path(path).parent.is_dir():
         raise InputError(f"{path}: cannot be written (there is no folder {Path(path).parent})")
+    if not force:
+        refuse_to_replace(Path(path), lambda found: _MARK.encode() in found.read_bytes())
 
 
 @contextmanager
@@ -106,7 +115,9 @@ def _picture(path: str | PathLike[str], heights: list[float], title: str | None 
             figure.suptitle(_plain(title), x=0.01, ha="left", fontsize="large", wrap=True)
         yield figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
         buffer = io.BytesIO()
-        figure.savefig(buffer, format=Path(path).suffix.lower().lstrip("."), dpi=150)
+        suffix = Path(path).suffix.lower().lstrip(".")
+        maker = {_MAKER[suffix]: _MARK} if suffix in _MAKER else None
+        figure.savefig(buffer, format=suffix, dpi=150, metadata=maker)
     write_whole(path, buffer.getvalue())
 
 
@@ -177,7 +188,7 @@ def draw(outcome: Outcome, ax: Any, top: int | None = None) -> None:
 
 def _short(name: Any, width: int) -> str:
     """Shorten a name to fit."""
-    return _plain(textwrap.shorten(str(name), width, placeholder="…"))
+    return _plain(visible(textwrap.shorten(str(name), width, placeholder="…")))
 
 
 def _plain(text: str) -> str:

@@ -24,7 +24,7 @@ def files(tmp_path):
 
 def test_what_is_simulated_can_be_decided_and_compared(files):
     votes, truth = files
-    assert run("decide", votes).output.startswith("By posterior")
+    assert run("decide", votes).stdout.startswith("By posterior")
     rows = list(map(json.loads, run("compare", "--votes", votes, "--truth", truth, "--json").output.splitlines()))
     trials = vt.simulate("high-variance", voters=5, instances=40, seed=3)
     for row in vt.compare(trials).rows():

@@ -13,6 +13,7 @@ import veritally as vt
 from veritally.ballots import TopChoices, by_kind
 from veritally.experiments.lineup import Entry, Lineup
 from veritally.experiments.run import judge_drawn, run
+from veritally.io.truth import truth_table
 from veritally.noise.simulation import draws
 from veritally.noise.told import Told
 from veritally.rules.rule import scores_of
@@ -265,3 +266,26 @@ def test_rules_see_no_more_than_voters_report(backend):
     each = {kind: vt.compare(given.replace(votes=kind), **options).rows()[0] for kind in kinds}
     assert len({row["regret"] for row in each.values()}) == 3
     assert each["values"]["correlation"] > each["rankings"]["correlation"] > each["top"]["correlation"]
+
+
+def test_a_truth_file_may_name_clusters(tmp_path):
+    trials = vt.simulate("low-variance", voters=3, instances=6, seed=2)
+    profile = trials.profile.renamed("d", "v", "a")
+    table = truth_table(trials.truth, profile)
+    clusters = ["x", "x", "y", "y", "z", "z"]
+    of = dict(zip(profile.decision_names, clusters, strict=True))
+    named = table.with_columns(Cluster=pl.Series([of[name] for name in table["decision"]]))
+    named.write_csv(tmp_path / "truth.csv")
+    expected = vt.compare(profile, truth=trials.truth, clusters=clusters, rules=["borda", "mean"]).rows()
+    for truth in (tmp_path / "truth.csv", named):
+        assert vt.compare(profile, truth=truth, rules=["borda", "mean"]).rows() == expected
+    assert expected[0]["clusters"] == 3
+    own = vt.compare(profile, truth=named, clusters=list("abcdef"), rules=["borda", "mean"])
+    assert own.clusters == 6
+    several = named.with_columns(Cluster=pl.Series(["x", *named["Cluster"][1:-1], "w"]))
+    with pytest.raises(
+        vt.InputError, match=r"decision 'd6' is in the cluster 'w', and in another row in 'z'; give one"
+    ):
+        vt.compare(profile, truth=several)
+    with pytest.raises(vt.InputError, match="the cluster is empty"):
+        vt.compare(profile, truth=named.with_columns(Cluster=pl.lit(None, pl.String)))

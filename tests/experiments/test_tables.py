@@ -12,16 +12,15 @@ import time
 from html.parser import HTMLParser
 from pathlib import Path
 
-import jax
 import numpy as np
 import polars as pl
 import pytest
 
 import veritally as vt
+from support import jax_x64
 from veritally.experiments.chunks import Chunk, plan
 from veritally.experiments.claims import paired, verdict
 from veritally.experiments.document import Bullets, Cell, Heading, Paragraph, Table, to_html, to_latex, to_markdown
-from veritally.experiments.ledger import Ledger
 from veritally.experiments.lineup import Lineup
 from veritally.experiments.tables import MEASURED, Reproduction, measure_tables, published
 
@@ -163,7 +162,7 @@ def test_keys_cover_the_whole_configuration():
 def test_keys_cover_the_precision(x64):
     chunk = Chunk(vt.scenario("high-variance"), Lineup.of(["borda"], "values", 10), MEASURED, 0, 0, 9, "jax", 9)
     double = chunk.key
-    with jax.enable_x64(False):
+    with jax_x64(False):
         assert dataclasses.replace(chunk).key != double
 
 
@@ -273,19 +272,6 @@ def test_a_folder_that_cannot_be_written(tmp_path):
 def test_what_cannot_be_reproduced(settings, message, tmp_path):
     with pytest.raises(vt.InputError, match=message):
         measure_tables(tmp_path / "chunks.jsonl", **SMALL | settings)
-
-
-def test_a_ledger_reads_what_it_wrote(tmp_path):
-    lineup = Lineup.of(["borda", "mean"], "values", 10)
-    (chunk,) = plan(vt.scenario("high-variance", voters=3), lineup, MEASURED, 20, 0, "numpy")
-    ledger = Ledger(tmp_path / "chunks.jsonl")
-    assert chunk not in ledger
-    ledger.add(chunk, chunk.run())
-    ledger.close()
-    again = Ledger(tmp_path / "chunks.jsonl")
-    assert chunk in again
-    np.testing.assert_array_equal(again[chunk].products, chunk.run().products)
-    again.close()
 
 
 def test_documents_keep_text_from_being_markup():

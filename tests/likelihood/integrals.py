@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from inspect import signature
 
 import mpmath
 import numpy as np
@@ -127,9 +128,9 @@ def orthant(truth, deviation):
     n = len(truth)
     differences = np.eye(n)[1:] - np.eye(n)[:-1]
     covariance = differences @ np.diag(np.square(deviation)) @ differences.T
-    return stats.multivariate_normal.cdf(
-        np.zeros(n - 1), differences @ truth, covariance, abseps=1e-8, releps=1e-8, rng=np.random.default_rng(0)
-    )
+    cdf = stats.multivariate_normal.cdf
+    chance = {"rng": np.random.default_rng(0)} if "rng" in signature(cdf).parameters else {}  # from SciPy 1.16 on
+    return cdf(np.zeros(n - 1), differences @ truth, covariance, abseps=1e-8, releps=1e-8, **chance)
 
 
 def orders(ranks):

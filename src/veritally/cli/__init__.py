@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from veritally.errors import InputError, InputWarning
+from veritally.labels import visible
 
 
 class _Failure(click.ClickException):
@@ -39,7 +40,9 @@ class _Commands(click.Group):
             try:
                 return super().invoke(ctx)
             except InputError as error:
-                raise _Failure(str(error)) from error
+                raise _Failure(visible(str(error))) from error
+            except click.UsageError as error:
+                raise click.UsageError(visible(error.format_message()), error.ctx) from error
             except MemoryError as error:
                 raise _Failure("there is not enough memory for this; work on a part of the votes") from error
             except BrokenPipeError:
@@ -49,7 +52,7 @@ class _Commands(click.Group):
 
 
 def _show(message: Warning | str, *_: Any) -> None:
-    click.echo(f"{click.style('Warning:', fg='yellow')} {message}", err=True)
+    click.echo(f"{click.style('Warning:', fg='yellow')} {visible(str(message))}", err=True)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

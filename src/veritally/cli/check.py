@@ -7,8 +7,10 @@ import click
 
 from veritally.cli.options import file_options, lower_is_better_option
 from veritally.cli.progress import working
+from veritally.cli.screen import say
 from veritally.errors import InputWarning
 from veritally.io.votes import read
+from veritally.labels import visible
 
 _EXAMPLES = """\b
 Examples:
@@ -33,10 +35,10 @@ def check(file: str, **options: Any) -> None:
             profile = read(file, **options)
         description = describe(profile)
     for label, text in description.lines():
-        click.echo(f"{label + ':':14} {text}")
+        say(f"{label + ':':14} {text}")
     remarks = [str(warning.message) for warning in caught]
     odd = [*(remark for remark in remarks if remark not in profile.warnings), *description.oddities]
     for oddity in odd:
-        click.echo(f"{click.style('Odd:', fg='yellow')}{' ' * 11}{oddity}")
+        click.echo(f"{click.style('Odd:', fg='yellow')}{' ' * 11}{visible(oddity)}")
     if not odd:
         click.echo(f"{'Odd:':14} nothing")

@@ -7,8 +7,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from veritally.cli.options import file_options, listed, made, scenario_options, sigma_in
+from veritally.cli.options import file_options, force_option, listed, made, scenario_options, sigma_in
 from veritally.cli.progress import bar
+from veritally.cli.screen import say
 from veritally.errors import InputError
 
 _EXAMPLES = """\b
@@ -24,7 +25,7 @@ Examples:
 @click.command(epilog=_EXAMPLES, short_help="Compare rules on votes with a known truth.")
 @click.option("--rules", metavar="NAME,NAME…", help="The rules; by default all that can use the votes.")
 @click.option("--votes", "file", metavar="FILE", help="Votes to compare on, instead of simulated ones.")
-@click.option("--truth", metavar="FILE", help="Their truth: (decision,) alternative, truth.")
+@click.option("--truth", metavar="FILE", help="Their truth: (decision,) alternative, truth, and perhaps cluster.")
 @file_options
 @click.option("--dataset", metavar="NAME", help="Real votes that come along: flights13, llmfao or polls538.")
 @click.option(
@@ -42,6 +43,7 @@ Examples:
 @click.option("--backend", type=click.Choice(["numpy", "jax"]), default="numpy", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Save a picture of the regrets.")
+@force_option
 def compare(
     rules: str | None,
     file: str | None,
@@ -57,13 +59,15 @@ def compare(
     backend: Any,
     as_json: bool,
     plot: str | None,
+    force: bool,
     ballots: Any,
     **options: Any,
 ) -> None:
     """Compare rules by regret, accuracy and rank correlation, all on the same votes.
 
     The votes are simulated by a scenario, come from a vote file with a truth file, or are a data set. Ties are broken
-    at random. Standard errors on data sets allow for decisions that err together, such as elections of one year.
+    at random. Standard errors allow for decisions of one cluster that err together, such as elections of one year: on
+    data sets, and where the truth file has a column cluster.
     """
     from veritally.datasets import load
     from veritally.experiments.compare import compare as compare_
@@ -72,7 +76,7 @@ def compare(
     if plot is not None:
         from veritally.plots import require_picture
 
-        require_picture(plot)
+        require_picture(plot, force)
     wanted: dict[str, Any] = {"rules": listed(rules), "baseline": baseline, "seed": seed, "placebo": placebo}
     if (file is None) != (truth is None):
         hint = "; what simulated voters report is --ballots" if file in ("values", "rankings", "top") else ""
@@ -106,7 +110,7 @@ def compare(
             click.echo(f"{known.name}: {known.summary}. {known.licence}, {known.attribution}.")
     if plot is not None:
         comparison.plot(plot)
-        click.echo(f"Saved {plot}", err=True)
+        say(f"Saved {plot}", err=True)
 
 
 def _refuse_unused(options: Mapping[str, Any], source: str) -> None:

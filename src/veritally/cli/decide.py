@@ -4,8 +4,9 @@ from typing import Any
 
 import click
 
-from veritally.cli.options import file_options, lower_is_better_option, numbers_in, sigma_in
+from veritally.cli.options import file_options, force_option, lower_is_better_option, numbers_in, sigma_in
 from veritally.cli.progress import working
+from veritally.cli.screen import say
 from veritally.engine import decide as decide_
 from veritally.errors import InputError
 from veritally.io.votes import read
@@ -82,6 +83,7 @@ Examples:
     metavar="FILE",
     help="Save a picture: intervals and P(best), or who contributed what.",
 )
+@force_option
 def decide(
     file: str,
     rule: str | None,
@@ -104,6 +106,7 @@ def decide(
     as_json: bool,
     explain: bool,
     plot: str | None,
+    force: bool,
 ) -> None:
     """Decide the votes in FILE (CSV, TSV, Parquet or JSON Lines; - for standard input).
 
@@ -124,7 +127,7 @@ def decide(
     if plot is not None:
         from veritally.plots import require_picture
 
-        require_picture(plot)
+        require_picture(plot, force)
     with working(file):
         profile = read(file, ballots=ballots, lower_is_better=lower_is_better, counts=counts, unranked=unranked)
         outcome = decide_(profile, rule, choose=choose, tie_break=tie_break or "error", seed=seed, **parameters)
@@ -143,7 +146,7 @@ def decide(
         from veritally.plots import save
 
         save(outcome, plot)
-        click.echo(f"Saved {plot}", err=True)
+        say(f"Saved {plot}", err=True)
 
 
 def _number(text: str, option: str) -> float:

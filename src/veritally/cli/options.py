@@ -50,6 +50,7 @@ _FILE = (
 lower_is_better_option = click.option(
     "--lower-is-better", is_flag=True, help="Small values are good, as with delays or errors."
 )
+force_option = click.option("--force", is_flag=True, help="Replace files that this command did not write.")
 
 
 def file_options(command: Callable[..., Any]) -> Callable[..., Any]:

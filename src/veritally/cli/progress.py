@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from veritally.cli.screen import say
+
 _FELT = 2.0  # seconds
 _STEP = 0.1  # of the work, after which a log gets a line
 
@@ -15,7 +17,7 @@ _STEP = 0.1  # of the work, after which a log gets a line
 def working(file: str) -> Iterator[None]:
     """Say on standard error that a file is being worked on, once that takes longer than a moment."""
     hint = "what takes longest: σ and τ to be estimated, counts or noise that need a mixture, long ties, many decisions"
-    timer = threading.Timer(_FELT, lambda: print(f"Working on {Path(file).name} … ({hint})", file=sys.stderr))
+    timer = threading.Timer(_FELT, lambda: say(f"Working on {Path(file).name} … ({hint})", err=True))
     timer.daemon = True
     timer.start()
     try:
@@ -30,7 +32,7 @@ def bar(what: str) -> Iterator[Callable[..., None]]:
 
     Yields a function that takes the share of the work that is done, and perhaps what else there is to say.
     """
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield _Log(what)
         return
     from rich.console import Console
@@ -72,7 +74,7 @@ class _Log:
         if spent > 2 and share < 1 and share - self.said >= _STEP:
             left = spent * (1 - share) / (share - self.before)
             also = f" ({note})" if note else ""
-            print(f"{self.what}: {share:.0%} done, about {_duration(left)} left{also}", file=sys.stderr, flush=True)
+            say(f"{self.what}: {share:.0%} done, about {_duration(left)} left{also}", err=True)
             self.said = share
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from veritally.cli.options import listed, numbers_in
+from veritally.cli.options import force_option, listed, numbers_in
 from veritally.cli.progress import bar
+from veritally.cli.screen import say
 
 _EXAMPLES = """\b
 Examples:
@@ -29,6 +30,7 @@ Examples:
 @click.option("--workers", type=click.IntRange(min=1), help="Number of processes; by default one a core.")
 @click.option("--backend", type=click.Choice(["numpy", "jax"]), default="numpy", show_default=True)
 @click.option("--out", type=click.Path(file_okay=False), default="reproduction", show_default=True, help="Folder.")
+@force_option
 def reproduce(
     tables: str | None,
     voters: str | None,
@@ -38,6 +40,7 @@ def reproduce(
     workers: int | None,
     backend: Any,
     out: str,
+    force: bool,
 ) -> None:
     """Measure the paper's four tables anew.
 
@@ -56,7 +59,7 @@ def reproduce(
     def report(done: int, work: int) -> None:
         shares.append(done / work)
         if len(shares) == 1 and done:
-            click.echo(f"Going on from {shares[0]:.0%}, which is kept in {out}", err=True)
+            say(f"Going on from {shares[0]:.0%}, which is kept in {out}", err=True)
         progress(shares[-1])
 
     try:
@@ -71,17 +74,16 @@ def reproduce(
                 seed=seed,
                 workers=workers,
                 backend=backend,
+                force=force,
                 progress=report,
             )
     except KeyboardInterrupt:
-        click.echo(
-            f"{max(shares, default=0):.0%} is done and kept in {out}; the same command goes on from there", err=True
-        )
+        say(f"{max(shares, default=0):.0%} is done and kept in {out}; the same command goes on from there", err=True)
         raise
     print_reproduction(reproduction)
     if importlib.util.find_spec("matplotlib") is None:
         click.echo("The report has no figures; for these, pip install 'veritally[plot]' and give the command again")
-    click.echo(f"Report: {Path(out) / 'README.md'} (and report.html, report.tex, results.csv, results.parquet)")
+    say(f"Report: {Path(out) / 'README.md'} (and report.html, report.tex, results.csv, results.parquet)")
 
 
 def _whole(number: float) -> Any:

@@ -30,7 +30,7 @@ def rules(as_json: bool) -> None:
                 "summary": info.summary,
                 "reference": info.reference,
             }
-            click.echo(json.dumps(row, ensure_ascii=False))
+            click.echo(json.dumps(row))
         return
     from veritally.cli.tables import print_rules
 

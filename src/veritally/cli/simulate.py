@@ -5,8 +5,10 @@ from typing import Any
 
 import click
 
-from veritally.cli.options import made, scenario_options
+from veritally.cli.options import force_option, made, scenario_options
+from veritally.cli.screen import say
 from veritally.errors import InputError
+from veritally.files import refuse_to_replace, write_together
 from veritally.noise.simulation import simulate as simulate_
 
 _EXAMPLES = """\b
@@ -23,7 +25,8 @@ Examples:
 @scenario_options
 @click.option("--instances", type=click.IntRange(min=1), default=1000, show_default=True, help="Number of decisions.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same votes.")
-def simulate(votes: str, truth: str, instances: int, seed: int, **options: Any) -> None:
+@force_option
+def simulate(votes: str, truth: str, instances: int, seed: int, force: bool, **options: Any) -> None:
     """Draw votes with a known truth: a tidy file VOTES and a file TRUTH that decide and compare read back.
 
     VOTES has the counts as reported. Parts of a scenario are written as a name and numbers, such as uniform:1:49.
@@ -32,17 +35,40 @@ def simulate(votes: str, truth: str, instances: int, seed: int, **options: Any) 
     paths = Path(votes), Path(truth)
     if paths[0].resolve() == paths[1].resolve():
         raise InputError(f"{votes}: votes and truth need a file each")
+    if not force:
+        for path in paths:
+            refuse_to_replace(path, _is_simulated)
     trials = simulate_(scenario, instances=instances, seed=seed)
     profile = trials.profile.renamed("d", "v", "a")
-    from veritally.files import write_together
     from veritally.io.frames import from_profile
     from veritally.io.truth import truth_table
     from veritally.io.votes import encoded
+    from veritally.locks import held
 
     tables = (lambda: from_profile(profile), lambda: truth_table(trials.truth, profile))
-    write_together({path: encoded(table, path) for path, table in zip(paths, tables, strict=True)})
-    click.echo(
+    files = {path: encoded(table, path) for path, table in zip(paths, tables, strict=True)}
+    with held(paths[0]), held(paths[1]):  # so that votes and truth are of the same drawing
+        write_together(files)
+    say(
         f"Wrote {instances} decisions of {scenario.voters} voters on {scenario.alternatives} alternatives "
         f"({scenario.votes}) to {votes}, and the truth to {truth}",
         err=True,
     )
+
+
+def _is_simulated(path: Path) -> bool:
+    """Whether a file has the columns and names that this command writes, and no others."""
+    import polars as pl
+
+    from veritally.io.frames import COLUMNS
+    from veritally.io.votes import load
+
+    try:
+        table, _ = load(path)
+    except InputError:
+        return False
+    names = [column for column in ("decision", "voter", "alternative") if column in table.columns]
+    if not {"decision", "alternative"} <= set(names) or not set(table.columns) <= {*COLUMNS, "truth"}:
+        return False
+    numbered = (pl.col(name).cast(pl.String).str.contains(f"^{name[0]}[0-9]+$").all() for name in names)
+    return all(table.select(numbered).row(0))

@@ -8,9 +8,9 @@ import numpy as np
 from rich.bar import Bar
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from veritally.belief import LEVEL, Belief, percent
+from veritally.cli.screen import Text, fitted
 from veritally.description import claims
 from veritally.explanation import Explanation
 from veritally.outcome import Outcome
@@ -24,6 +24,8 @@ _BAR, _SHORT = 30, 20  # characters
 _FEWEST = 2  # alternatives
 _ROUGH = 0.1  # of importance samples that count, below which the answer is rough
 _MANIFOLD = 5  # leads in one contribution, beyond which shares of the lead say little
+_ROUNDING = 1e-12  # of the largest regret
+_MOST_DIGITS = 6  # before and behind the point
 _WIDEST = 120  # of a table of numbers, which rather wraps than loses digits
 
 
@@ -43,11 +45,13 @@ def print_outcome(outcome: Outcome, explain: bool) -> None:
     first = "winner" if outcome.choose == 1 else f"best {outcome.choose}"
     sure = () if outcome.p_best is None else ("P(best)",)
     for title in ("decision", first, *sure, "runner-up", "lead", "voters"):
-        table.add_column(title, justify="right" if title in ("P(best)", "lead", "voters") else "left")
+        number = title in ("P(best)", "lead", "voters")
+        table.add_column(title, justify="right" if number else "left", no_wrap=number)
     for name, one in outcome.singles():
         table.add_row(*map(Text, (str(name), *_summary(one))))
     console.print(Text(f"By {_method(outcome)}"))
-    console.print(table)
+    *names, lead, voters = (column for column in table.columns if column.header != "P(best)")
+    console.print(fitted(console, table, names, spare=[voters, lead]))
 
 
 def print_comparison(comparison: "Comparison") -> None:
@@ -61,12 +65,14 @@ def print_comparison(comparison: "Comparison") -> None:
         titles["worth"] = "worth of counts"
     for title in ("regret", *titles.values()):
         table.add_column(title, justify="right", no_wrap=True)
-    for row in comparison.rows():
-        numbers = [_with_error(row[name], row[f"{name}_se"]) for name in titles]
+    rows = comparison.rows()
+    size = max(row["regret"] for row in rows)
+    for row in rows:
+        numbers = [_with_error(row[name], row[f"{name}_se"], size) for name in titles]
         if row["rule"] == comparison.baseline:
             numbers[2] = ""
         name = Text(f"{row['rule']} *", style="bold green") if row["best"] else Text(row["rule"])
-        table.add_row(name, _with_error(row["regret"], row["se"]), *numbers)
+        table.add_row(name, _with_error(row["regret"], row["se"], size), *numbers)
     console.print(Text(f"{comparison.about}; ± standard errors; * may have the lowest regret (95%)"))
     console.print(table)
 
@@ -76,6 +82,7 @@ def print_reproduction(reproduction: "Reproduction") -> None:
     from veritally.experiments.report import FAR
 
     console = Console(highlight=False)
+    console.width = max(console.width, _WIDEST)
     results = list(reproduction.results())
     cells = {(one.table, one.voters, one.rule): one for one in results}
     for name in reproduction.tables:
@@ -85,7 +92,7 @@ def print_reproduction(reproduction: "Reproduction") -> None:
             table.add_column(str(m), justify="right", no_wrap=True)
         for rule in reproduction.names():
             row = [cells[name, m, rule] for m in reproduction.voters]
-            table.add_row(rule, *(f"{one.regret:.4f}{'!' if abs(one.z or 0) > FAR else ' '}" for one in row))
+            table.add_row(Text(rule), *(f"{one.regret:.4f}{'!' if abs(one.z or 0) > FAR else ' '}" for one in row))
         console.print(table)
         console.print()
     known = [one.z for one in results if one.z is not None]
@@ -95,12 +102,17 @@ def print_reproduction(reproduction: "Reproduction") -> None:
         console.print(Text(f"{near} of {len(known)} published cells lie within 3 standard errors (|z| ≤ 3){far}."))
 
 
-def _with_error(number: float, error: float | None) -> str:
-    """Write a number with as many digits as its standard error leaves it."""
-    if not error:
-        return f"{number:.4g}"
-    digits = max(0, -math.floor(math.log10(error / 2)))
-    return f"{number:.{digits}f}±{error:.{digits}f}"
+def _with_error(number: float, error: float | None, size: float) -> str:
+    """Write a number with as many digits as its standard error leaves it; beside ``size``, mere rounding is 0."""
+    error, least = error or 0.0, _ROUNDING * size
+    if error <= least:
+        return f"{number:.4g}" if abs(number) > least else "0"
+    power = math.floor(math.log10(max(abs(number), error)))
+    if -_MOST_DIGITS <= power <= _MOST_DIGITS:
+        digits = max(0, -math.floor(math.log10(error / 2)))
+        return f"{number:.{digits}f}±{error:.{digits}f}"
+    plain = _with_error(number / 10.0**power, error / 10.0**power, size=0.0)
+    return f"({plain})e{power}"
 
 
 def print_rules(rules: Iterable[RuleInfo]) -> None:
@@ -142,7 +154,7 @@ def _method(outcome: Outcome) -> str:
 
 def _print_single(console: Console, outcome: Outcome, explain: bool) -> None:
     console.print(Text(f"By {_method(outcome)}: {_voters(outcome)}, {len(outcome.alternatives)} alternatives"))
-    console.print(_scores(outcome) if outcome.belief is None else _beliefs(outcome, outcome.belief))
+    console.print(_scores(console, outcome) if outcome.belief is None else _beliefs(console, outcome, outcome.belief))
     explanation = outcome.explain()
     lines = _verdict(outcome, explanation)
     if outcome.p_best is not None:
@@ -151,7 +163,7 @@ def _print_single(console: Console, outcome: Outcome, explain: bool) -> None:
         console.print(Text(line), soft_wrap=True)
     if explain:
         if explanation.runner_up is not None and explanation.lead > 0:
-            console.print(_contributions(explanation))
+            console.print(_contributions(console, explanation))
         for line in _what_if(explanation):
             console.print(Text(line), soft_wrap=True)
 
@@ -164,7 +176,7 @@ def _voters(outcome: Outcome) -> str:
     return f"{whole:g} voter{'s' if whole != 1 else ''}{ballots}"
 
 
-def _beliefs(outcome: Outcome, belief: Belief) -> Table:
+def _beliefs(console: Console, outcome: Outcome, belief: Belief) -> Table:
     """Alternatives in order: estimate, interval, and the probability of being the best as a bar."""
     table = Table(box=None, header_style="dim", pad_edge=False)
     best = "P(best)" if outcome.choose == 1 else f"P(best {outcome.choose})"
@@ -185,7 +197,8 @@ def _beliefs(outcome: Outcome, belief: Belief) -> Table:
                 _bar(float(outcome.p_chosen[j]), [1.0], "green" if style else "blue", width=_SHORT),
             )
         rank += len(tier)
-    return table
+    _, name, _, interval, _, bar = table.columns
+    return fitted(console, table, [name], spare=[bar, interval])
 
 
 def _sureness(outcome: Outcome) -> list[str]:
@@ -237,18 +250,18 @@ def _found_out(outcome: Outcome) -> list[str]:
     return lines
 
 
-def _scores(outcome: Outcome) -> Table:
+def _scores(console: Console, outcome: Outcome) -> Table:
     """Alternatives in order, scores as bars from zero; means that are all on one side of it, from below the lowest."""
     table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(justify="right")
+    table.add_column(justify="right", no_wrap=True)
     table.add_column()
-    table.add_column(justify="right")
+    table.add_column(justify="right", no_wrap=True)
     table.add_column(width=_BAR, no_wrap=True)
     sure = {} if outcome.p_best is None else dict(zip(outcome.alternatives, outcome.p_best, strict=True))
     if sure:
         table.show_header, table.header_style = True, "dim"
         table.columns[2].header = "score"
-        table.add_column("P(best)", justify="right")
+        table.add_column("P(best)", justify="right", no_wrap=True)
     score = {name: float(value) for name, value in zip(outcome.alternatives, outcome.scores, strict=True)}
     low, high = min(score.values()), max(score.values())
     zero = low - (high - low) / 10 if outcome.method.normalized and low * high > 0 and high > low else 0.0
@@ -262,7 +275,7 @@ def _scores(outcome: Outcome) -> Table:
             chance = [percent(sure[name])] if sure else []
             table.add_row(number, Text(str(name), style=style), f"{score[name]:.4g}", bar, *chance)
         rank += len(tier)
-    return table
+    return fitted(console, table, [table.columns[1]], spare=[table.columns[3]])
 
 
 def _bar(value: float, values: list[float], colour: str, width: int = _BAR) -> Bar:
@@ -318,12 +331,12 @@ def _and(names: list[Any]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _contributions(explanation: Explanation) -> Table:
+def _contributions(console: Console, explanation: Explanation) -> Table:
     """Each voter's part in the lead, as bars."""
     table = Table(box=None, show_header=False, pad_edge=False, title="Contributions to the lead", title_justify="left")
     table.add_column()
-    table.add_column(justify="right")
-    table.add_column(justify="right")
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
     table.add_column(width=_BAR, no_wrap=True)
     parts = explanation.contributions
     shares = explanation.shares
@@ -335,7 +348,8 @@ def _contributions(explanation: Explanation) -> Table:
     if len(shown) < len(parts):
         rest = sum(parts.values()) - sum(parts[name] for name in shown)
         table.add_row(f"{len(parts) - len(shown)} others", f"{rest:+.4g}", "", "")
-    return table
+    voter, _, percentage, bar = table.columns
+    return fitted(console, table, [voter], spare=[bar, percentage])
 
 
 def _extremes(names: list[Any], each: int) -> list[Any]:

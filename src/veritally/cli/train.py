@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from veritally.cli.options import made, noise_options
+from veritally.cli.options import force_option, made, noise_options
 from veritally.cli.progress import bar
+from veritally.cli.screen import say
 
 _EXAMPLES = """\b
 Examples:
@@ -18,28 +19,22 @@ Examples:
 """
 
 
-class _Range(click.ParamType[tuple[int, int]]):
-    """Two whole numbers, LOW-HIGH, or one."""
-
-    name = "range"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
-        if isinstance(value, tuple):
-            return value
-        found = re.fullmatch(r"(\d+)(?:-(\d+))?", str(value))
-        if found is None:
-            self.fail(f"{value!r} is no range; write LOW-HIGH, such as 5-349", param, ctx)
-        low, high = found.groups()
-        return int(low), int(high or low)
+def _range(value: Any) -> tuple[int, int]:
+    """Read two whole numbers, LOW-HIGH, or one."""
+    if isinstance(value, tuple):
+        return value
+    found = re.fullmatch(r"(\d+)(?:-(\d+))?", str(value))
+    if found is None:
+        raise click.BadParameter(f"{value!r} is no range; write LOW-HIGH, such as 5-349")
+    low, high = found.groups()
+    return int(low), int(high or low)
 
 
 @click.command(epilog=_EXAMPLES, short_help="Train a rule on simulated votes.")
 @click.argument("file", type=click.Path(dir_okay=False))
 @noise_options
-@click.option(
-    "--voters", type=_Range(), default="5-349", show_default=True, metavar="LOW-HIGH", help="In a mini-batch."
-)
-@click.option("--alternatives", type=_Range(), default="5-14", show_default=True, metavar="LOW-HIGH", help="Likewise.")
+@click.option("--voters", type=_range, default="5-349", show_default=True, metavar="LOW-HIGH", help="In a mini-batch.")
+@click.option("--alternatives", type=_range, default="5-14", show_default=True, metavar="LOW-HIGH", help="Likewise.")
 @click.option("--batches", type=click.IntRange(min=1), default=5000, show_default=True, help="Number of mini-batches.")
 @click.option("--batch-size", type=click.IntRange(min=1), default=128, show_default=True, help="Decisions in each.")
 @click.option("--learning-rate", type=float, default=3e-4, show_default=True, help="The step of Adam.")
@@ -65,6 +60,7 @@ class _Range(click.ParamType[tuple[int, int]]):
     help="Decisions on which to measure the loss beside that of posterior.",
 )
 @click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Save the training curve.")
+@force_option
 def train(
     file: str,
     name: str | None,
@@ -75,6 +71,7 @@ def train(
     sigma: str | None,
     held_out: int,
     plot: str | None,
+    force: bool,
     **recipe: Any,
 ) -> None:
     """Train the paper's network on simulated votes, into FILE (.safetensors), with a card beside it.
@@ -94,13 +91,13 @@ def train(
     if plot is not None:
         from veritally.plots import require_picture
 
-        require_picture(plot)
+        require_picture(plot, force)
     checkpoint = checkpoint_path(path)
     if checkpoint.exists():
-        click.echo(f"Going on from {checkpoint}", err=True)
+        say(f"Going on from {checkpoint}", err=True)
     try:
         with bar("Training") as progress:
-            model = train_(path, scenario, held_out=held_out, progress=progress, **recipe)
+            model = train_(path, scenario, held_out=held_out, force=force, progress=progress, **recipe)
     except KeyboardInterrupt:
         if checkpoint.exists() or path.exists():
             click.echo("What is done is kept beside it; the same command goes on from there", err=True)
@@ -109,8 +106,8 @@ def train(
         from veritally.plots import save_curve
 
         save_curve(model.card["curve"], plot)
-        click.echo(f"Saved {plot}", err=True)
-    click.echo(_summary(path, card_path(path), model.card["held_out"]))
+        say(f"Saved {plot}", err=True)
+    say(_summary(path, card_path(path), model.card["held_out"]))
 
 
 def _summary(path: Path, card: Path, held: dict[str, Any] | None) -> str:

@@ -169,7 +169,8 @@ def compare(
         The rule that paired differences are taken to; by default ``borda``, or the first where that is not compared.
     clusters
         For votes with ``truth``: the cluster of each decision, where decisions of a cluster err together. Standard
-        errors then take clusters for independent, not decisions. A data set has its own.
+        errors then take clusters for independent, not decisions. A data set has its own, and so has a truth file or
+        frame with a column ``cluster``.
     placebo
         How many times the voters of each decision exchange their counts at random, to see what these are worth: by how
         much the regret of a rule grows, on average over the times. Not for scenarios, whose trials can be compared.

@@ -16,7 +16,7 @@ from veritally.experiments.lineup import Lineup
 from veritally.experiments.measures import MEASURES
 from veritally.experiments.placebo import exchanged
 from veritally.experiments.run import judge
-from veritally.io.truth import read_truth
+from veritally.io.truth import read_truth_and_clusters
 from veritally.io.votes import read
 from veritally.noise.scenario import Scenario
 from veritally.noise.simulation import Trials
@@ -55,7 +55,8 @@ class Given:
         if changes.keys() - {"sigma"}:
             raise InputError(f"{sorted(changes)[0]} is for simulated votes; of a scenario, votes take only sigma")
         profile = votes if isinstance(votes, Profile) else read(votes)
-        true = _truth(truth, profile)
+        true, found = _truth(truth, profile)
+        clusters = found if clusters is None else clusters
         clusters = None if clusters is None else _clusters(clusters, math.prod(profile.batch))
         told = Told(checked_parameters(changes, profile).get("sigma"))
         return cls(profile, true, Random.of(true, seed, 0).uniform(true.shape), told, clusters)
@@ -85,10 +86,10 @@ class Given:
         return judge(lineup, MEASURES, self.told, type(ballots)(*arrays), truth, lots, seed)
 
 
-def _truth(given: Any, profile: Profile) -> Array:
-    """Return the truth of a profile, from an array, a file or a frame."""
+def _truth(given: Any, profile: Profile) -> tuple[Array, Sequence[Hashable] | None]:
+    """Return the truth of a profile, from an array, a file or a frame, and the clusters that the latter may have."""
     if isinstance(given, str | PathLike) or hasattr(given, "columns"):
-        return read_truth(given, profile)
+        return read_truth_and_clusters(given, profile)
     truth = np.asarray(numbers(given, "the truth"))
     shape = (*profile.batch, profile.shape[-1])
     if truth.shape != shape:
@@ -96,7 +97,7 @@ def _truth(given: Any, profile: Profile) -> Array:
     exists = np.broadcast_to(profile._alternatives.existing(), shape)
     if not np.isfinite(truth[exists]).all():
         raise InputError("the truth must be a finite number for each alternative")
-    return np.where(exists, truth, np.nan)
+    return np.where(exists, truth, np.nan), None
 
 
 def _clusters(given: Any, decisions: int) -> tuple[Hashable, ...]:

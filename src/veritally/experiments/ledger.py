@@ -3,59 +3,100 @@
 import json
 import os
 import zlib
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+
+import numpy as np
 
 from veritally.errors import InputError
 from veritally.experiments.chunks import Chunk
 from veritally.experiments.measures import Moments
+from veritally.locks import held
+
+_START = b'{"key": '  # of each line
 
 
 class Ledger:
     """A file with a line of JSON for each finished chunk, under the key of its whole configuration.
 
-    Lines are appended whole and pushed to the disk. One that was cut off by the end of the process or whose checksum is
-    wrong is skipped, and of several with the same key the first stands. Only their places are held in memory.
+    It is held by one process at a time. Lines are appended whole and pushed to the disk. One that was cut off by the
+    end of the process, whose checksum is wrong, or which is not of the chunk it names is skipped, and of several with
+    the same key the last stands. Without any it leaves no file. Only their places are held in memory.
     """
 
     def __init__(self, path: Path) -> None:
-        self._places: dict[str, int] = {}
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("a+b")
-        except OSError as error:
-            raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
+        self._path, self._places = path, dict[str, int]()
+        with ExitStack() as stack:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(held(path))
+                stack.callback(_remove_if_empty, path)
+                self._file = stack.enter_context(path.open("a+b"))
+                self._note_places()
+            except OSError as error:
+                raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
+            self._open = stack.pop_all()
+
+    def _note_places(self) -> None:
         self._file.seek(0)
-        place = 0
+        place, known, line = 0, False, b"\n"
         for line in self._file:
-            if line.endswith(b"\n"):
-                key = _key(line)
-                if key is not None:
-                    self._places.setdefault(key, place)
-            else:
-                self._file.write(b"\n")  # ends what was cut off
+            known = known or line.startswith(_START)
+            key = _key(line) if line.endswith(b"\n") else None
+            if key is not None:
+                self._places[key] = place
             place += len(line)
+        if place and not known:
+            raise InputError(f"{self._path}: is there, and no record of finished chunks; choose another folder")
+        if not line.endswith(b"\n"):
+            self._file.write(b"\n")  # ends what was cut off
 
     def __contains__(self, chunk: Chunk) -> bool:
-        return chunk.key in self._places
+        return self._found(chunk) is not None
 
     def __getitem__(self, chunk: Chunk) -> Moments:
+        moments = self._found(chunk)
+        if moments is None:
+            raise InputError(f"{self._path}: was changed by another program during the work; start it again")
+        return moments
+
+    def _found(self, chunk: Chunk) -> Moments | None:
+        """Return what is kept of a chunk, if it is what such a chunk gives."""
+        if chunk.key not in self._places:
+            return None
         self._file.seek(self._places[chunk.key])
-        return Moments.from_dict(json.loads(self._file.readline())["moments"])
+        line = self._file.readline()
+        return _moments(line, chunk) if _key(line) == chunk.key else None
 
     def add(self, chunk: Chunk, moments: Moments) -> None:
         """Keep the result of a chunk."""
         numbers = moments.to_dict()
         line = json.dumps({"key": chunk.key, "check": _check(numbers), "moments": numbers}).encode() + b"\n"
-        place = self._file.seek(0, os.SEEK_END)
-        self._file.write(line)
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._places.setdefault(chunk.key, place)
+        try:
+            place = self._file.seek(0, os.SEEK_END)
+            self._file.write(line)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise InputError(f"{self._path}: cannot be written ({error.strerror or error})") from error
+        self._places[chunk.key] = place
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Close the file, and leave it to others."""
+        self._open.close()
+
+
+def _remove_if_empty(path: Path) -> None:
+    with suppress(OSError):
+        if not path.stat().st_size:
+            path.unlink()
 
 
 def _check(numbers: Any) -> int:
@@ -70,3 +111,17 @@ def _key(line: bytes) -> str | None:
         return str(found["key"]) if found["check"] == _check(found["moments"]) else None
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
+
+
+def _moments(line: bytes, chunk: Chunk) -> Moments | None:
+    """Return the moments in a line; None if a chunk like this one cannot have them."""
+    numbers, rules = json.loads(line)["moments"], len(chunk.lineup.labels)
+    shapes: dict[str, tuple[int, ...]] = {name: (len(chunk.measures), rules) for name in ("totals", "squares")}
+    shapes["products"] = (rules * (rules + 1) // 2,)
+    try:
+        right = numbers["instances"] == chunk.stop - chunk.start and all(
+            np.shape(numbers[name]) == shape and np.isfinite(numbers[name]).all() for name, shape in shapes.items()
+        )
+    except (ValueError, TypeError, KeyError):
+        return None
+    return Moments.from_dict(numbers) if right else None

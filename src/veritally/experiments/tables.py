@@ -167,47 +167,53 @@ def _z(regret: float, se: float, instances: int, printed: float) -> float:
     return (regret - printed) / math.hypot(se, theirs, _ROUNDING)
 
 
-def measure_tables(
-    ledger: Path,
-    *,
-    tables: Iterable[str] | None = None,
-    voters: Iterable[int] | None = None,
-    rules: Iterable[str] | None = None,
-    instances: int = 2000,
-    seed: int = 0,
-    workers: int | None = 1,
-    backend: Backend = "numpy",
-    progress: Callable[[int, int], None] = lambda done, work: None,
-) -> Reproduction:
-    """Measure the paper's tables, or go on where an interrupted run stopped.
+@dataclass(frozen=True)
+class Plan:
+    """What to measure: the configuration of a reproduction, its rules, and the chunks of each table and size."""
 
-    Parameters
-    ----------
-    ledger
-        The file in which finished chunks are kept.
-    tables, voters, rules
-        Which to measure; by default all. Rules are named as in :func:`veritally.compare`.
-    instances, seed, workers, backend
-        As for :func:`veritally.compare`. The numbers do not depend on the number of workers.
-    progress
-        Called with the work done and the work to do.
-    """
-    columns = _wanted(voters, "voters", _paper()["voters"])
-    columns = sorted({whole(m, "the number of voters", least=1) for m in columns})
-    names = _wanted(tables, "tables", SCENARIOS)
-    for name in names:
-        require_known(name, SCENARIOS, "table")
-    chosen = [name for name in SCENARIOS if name in names]
-    lineup = Lineup.of(rules, "values", _paper()["alternatives"])
-    instances, seed = whole(instances, "instances", least=2), checked_seed(seed, backend)
-    cells: dict[tuple[str, int], list[Chunk]] = {
-        (table, m): plan(SCENARIOS[table].replace(voters=m), lineup, MEASURED, instances, seed, backend)
-        for table in chosen
-        for m in columns
-    }
-    chunks = [chunk for cell in cells.values() for chunk in cell]
-    kept = Ledger(ledger)
-    try:
+    configuration: dict[str, Any]
+    rules: tuple[str, ...]
+    cells: dict[tuple[str, int], list[Chunk]]
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        tables: Iterable[str] | None = None,
+        voters: Iterable[int] | None = None,
+        rules: Iterable[str] | None = None,
+        instances: int = 2000,
+        seed: int = 0,
+        backend: Backend = "numpy",
+    ) -> "Plan":
+        """Check what was asked for."""
+        columns = _wanted(voters, "voters", _paper()["voters"])
+        columns = sorted({whole(m, "the number of voters", least=1) for m in columns})
+        names = _wanted(tables, "tables", SCENARIOS)
+        for name in names:
+            require_known(name, SCENARIOS, "table")
+        chosen = [name for name in SCENARIOS if name in names]
+        lineup = Lineup.of(rules, "values", _paper()["alternatives"])
+        instances, seed = whole(instances, "instances", least=2), checked_seed(seed, backend)
+        cells = {
+            (table, m): plan(SCENARIOS[table].replace(voters=m), lineup, MEASURED, instances, seed, backend)
+            for table in chosen
+            for m in columns
+        }
+        configuration = {
+            "tables": {table: SCENARIOS[table].to_dict() | {"voters": columns} for table in chosen},
+            "rules": list(lineup.labels),
+            "instances": instances,
+            "seed": seed,
+            "backend": backend,
+            "device": device(backend),
+            "versions": used(backend),
+        }
+        return cls(configuration, lineup.labels, cells)
+
+    def measured(self, kept: Ledger, workers: int | None, progress: Callable[[int, int], None]) -> Reproduction:
+        """Do what is not kept already."""
+        chunks = [chunk for cell in self.cells.values() for chunk in cell]
         todo = sorted((chunk for chunk in chunks if chunk not in kept), key=lambda chunk: -chunk.cells)
         work = sum(chunk.cells for chunk in chunks)
         done = work - sum(chunk.cells for chunk in todo)
@@ -217,20 +223,40 @@ def measure_tables(
             done += chunk.cells
             progress(done, work)
         totals = {
-            cell: functools.reduce(Moments.__add__, (kept[chunk] for chunk in parts)) for cell, parts in cells.items()
+            cell: functools.reduce(Moments.__add__, (kept[chunk] for chunk in parts))
+            for cell, parts in self.cells.items()
         }
-    finally:
-        kept.close()
-    configuration = {
-        "tables": {table: SCENARIOS[table].to_dict() | {"voters": columns} for table in chosen},
-        "rules": list(lineup.labels),
-        "instances": instances,
-        "seed": seed,
-        "backend": backend,
-        "device": device(backend),
-        "versions": used(backend),
-    }
-    return Reproduction(configuration, lineup.labels, totals)
+        return Reproduction(self.configuration, self.rules, totals)
+
+
+def no_progress(done: int, work: int) -> None:
+    """Say nothing."""
+
+
+def measure_tables(
+    ledger: Path,
+    *,
+    workers: int | None = 1,
+    progress: Callable[[int, int], None] = no_progress,
+    **settings: Any,
+) -> Reproduction:
+    """Measure the paper's tables, or go on where an interrupted run stopped.
+
+    Parameters
+    ----------
+    ledger
+        The file in which finished chunks are kept.
+    workers
+        As for :func:`veritally.compare`. The numbers do not depend on it.
+    progress
+        Called with the work done and the work to do.
+    **settings
+        ``tables``, ``voters`` and ``rules``: which to measure, by default all; rules are named as in
+        :func:`veritally.compare`. ``instances``, ``seed`` and ``backend``: as there.
+    """
+    work = Plan.of(**settings)
+    with Ledger(ledger) as kept:
+        return work.measured(kept, workers, progress)
 
 
 def _wanted(given: Any, what: str, everything: Iterable[Any]) -> list[Any]:

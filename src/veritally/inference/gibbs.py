@@ -6,9 +6,8 @@ allows; given the means, the truths are normal. Drawn in turn, again and again, 
 """
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
-from veritally.arrays import Array
+from veritally.arrays import Array, ndtr, ndtri
 from veritally.ballots import Ballots, ranks_in
 from veritally.likelihood.density import Means
 

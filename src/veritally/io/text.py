@@ -10,6 +10,9 @@ import polars as pl
 from veritally.arrays import Array
 from veritally.errors import InputError, InputWarning
 
+# An apostrophe before what a spreadsheet would calculate; one more before what has some already.
+_PUT = (r"^('*[=+\-@])", "'${1}")
+_TAKEN_OFF = (r"^'('*[=+\-@])", "${1}")
 _NAMES = {"decision", "voter", "alternative"}
 _COMMA = r"^([-+]?\d*),(\d+)$"
 _THOUSAND_POINTS = r"^[-+]?[1-9]\d?\d?(\.\d{3})+$"
@@ -30,12 +33,12 @@ def read(data: bytes, name: str) -> pl.DataFrame:
     except pl.exceptions.PolarsError as error:
         problem = "a row has more fields than the header" if "more fields" in str(error) else first_line(error)
         raise InputError(f"{name}: is not a well-formed table ({problem})") from error
-    names = [column.strip() for column in table.columns]
+    names = _replaced([column.strip() for column in table.columns], _TAKEN_OFF)
     twice = [column.split("_duplicated_")[0] for column in names if "_duplicated_" in column or names.count(column) > 1]
     if twice:
         raise InputError(f"{name}: the column {twice[0]} stands twice; name each column once")
     table.columns = names
-    table = table.with_columns(pl.all().str.strip_chars().replace("", None))
+    table = table.with_columns(pl.all().str.strip_chars().replace("", None).str.replace(*_TAKEN_OFF))
     _require_all_fields(table, data, separator, name)
     if separator == ";":
         table = _with_points(table)
@@ -82,8 +85,21 @@ def _number_of_fields(data: bytes, separator: str) -> Array:
 
 
 def write(table: pl.DataFrame, buffer: io.BytesIO, suffix: str) -> None:
-    """Write separated values."""
+    """Write separated values, names so that a spreadsheet takes none for a formula."""
+    names = table.select(pl.col(pl.String))
+    for name in (*table.columns, *(name for column in names for name in column.unique().drop_nulls())):
+        if not name or name != name.strip() or "\r" in name or "\0" in name:
+            lost = "an empty name, outer spaces, carriage returns and NUL"
+            raise InputError(
+                f"the name {name!r} has what CSV loses ({lost}); rename it, or write Parquet or JSON Lines"
+            )
+    table = table.with_columns(names.with_columns(pl.all().str.replace(*_PUT)))
+    table = table.rename(dict(zip(table.columns, _replaced(table.columns, _PUT), strict=True)))
     table.write_csv(buffer, separator="," if suffix.lower() == ".csv" else "\t")
+
+
+def _replaced(names: list[str], change: tuple[str, str]) -> list[str]:
+    return pl.Series(names, dtype=pl.String).str.replace(*change).to_list()
 
 
 def require_text(data: bytes, name: str) -> None:

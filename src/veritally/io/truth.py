@@ -15,6 +15,8 @@ from veritally.profile import Profile
 if TYPE_CHECKING:
     import polars as pl
 
+    from veritally.io.frames import Place
+
 
 def read_truth(source: Any, profile: Profile) -> Array:
     """Read the truth of each alternative of a profile, ``(..., alternative)``, NaN for padding.
@@ -23,10 +25,15 @@ def read_truth(source: Any, profile: Profile) -> Array:
     ----------
     source
         The path of a file or a data frame with the columns ``alternative``, ``truth`` and, for several decisions,
-        ``decision``.
+        ``decision``; a column ``cluster`` is for :func:`read_truth_and_clusters`.
     profile
         The votes, whose names the truth is matched to.
     """
+    return read_truth_and_clusters(source, profile)[0]
+
+
+def read_truth_and_clusters(source: Any, profile: Profile) -> tuple[Array, tuple[str, ...] | None]:
+    """Read the truth, and in which cluster each decision is; None where there is no column ``cluster``."""
     import polars as pl
 
     from veritally.io import frames, spelling
@@ -35,7 +42,7 @@ def read_truth(source: Any, profile: Profile) -> Array:
     name = place.name
     if len(profile.batch) > 1:
         raise InputError("a truth file has one column for decisions; compare the parts of unstack() one by one")
-    table = table.rename(frames.plain_names(table.columns, ("decision", "alternative", "truth")))
+    table = table.rename(frames.plain_names(table.columns, ("decision", "alternative", "truth", "cluster")))
     needed = ["decision", "alternative", "truth"] if profile.batch else ["alternative", "truth"]
     if not set(needed) <= set(table.columns):
         found = ", ".join(table.columns[:12])
@@ -65,8 +72,29 @@ def read_truth(source: Any, profile: Profile) -> Array:
     spare = [key for key in given if key not in wanted]
     if spare:
         message = f"{name}: {len(spare)} truths are for what does not stand in the votes, such as {_words(spare[0])}"
-        warnings.warn(f"{message}: ignored", InputWarning, stacklevel=2)
-    return truth
+        warnings.warn(f"{message}: ignored", InputWarning, stacklevel=3)
+    return truth, _clusters(table, place, profile) if profile.batch and "cluster" in table.columns else None
+
+
+def _clusters(table: "pl.DataFrame", place: "Place", profile: Profile) -> tuple[str, ...]:
+    """Return the cluster of each decision of a profile."""
+    import polars as pl
+
+    from veritally.io import frames
+
+    frames.coded(table["cluster"], place)
+    of: dict[str, str] = {}
+    for row, (decision, cluster) in enumerate(table.select(pl.col("decision", "cluster").cast(pl.String)).iter_rows()):
+        if of.setdefault(decision, cluster) != cluster:
+            other = f"in another row in {of[decision]!r}"
+            raise InputError(
+                f"{place(row)}: decision {decision!r} is in the cluster {cluster!r}, and {other}; give one"
+            )
+    names = [str(decision) for decision in profile.decision_names]
+    for name in names:
+        if name not in of:
+            raise InputError(f"{place.name}: there is no cluster for decision {name!r}, which stands in the votes")
+    return tuple(of[name] for name in names)
 
 
 def write_truth(truth: Array, profile: Profile, path: str | PathLike[str]) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from inspect import signature
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,14 @@ import numpy as np
 from veritally.ballots import require_known
 from veritally.checks import whole
 from veritally.errors import InputError
-from veritally.files import write_whole
+from veritally.files import refuse_to_replace, write_whole
 from veritally.learned.card import carded, rule_of, written
 from veritally.learned.card import held_out as measure_held_out
 from veritally.learned.deepsets import Configuration, configurations
 from veritally.learned.lessons import DeepSetsLesson
 from veritally.learned.models import Model, model
 from veritally.learned.training import DivergedError, Progress, Trained, fit, measured, require_training
+from veritally.locks import held
 from veritally.noise.scenario import Scenario, scenario
 from veritally.noise.simulation import checked_seed
 
@@ -44,6 +46,7 @@ def train(
     seed: int = 0,
     search: int | None = None,
     held_out: int = 200,
+    force: bool = False,
     progress: Report = lambda share, note: None,
     **changes: Any,
 ) -> Model:
@@ -71,6 +74,8 @@ def train(
         same fresh mini-batches.
     held_out
         On how many decisions to measure the loss beside that of the exact posterior; 0 for none.
+    force
+        Whether to replace files that this training did not write, such as a card of that name.
     progress
         Called with the share of the work that is done, and with what there is to say.
     """
@@ -84,16 +89,19 @@ def train(
         raise InputError("one held-out decision tells nothing; give 0 or more than 1")
     chosen = Configuration(encoder_layers, decoder_layers, pool, total, width)
     recipe = DeepSetsLesson(chosen, scenario(given, **changes), voters, alternatives, batch_size, learning_rate)
-    work = _Work(path, batches, checked_seed(seed, "jax"), decisions, progress)
+    work = _Work(path, batches, checked_seed(seed, "jax"), decisions, force, progress)
     if search is None:
-        if path.exists() and work.kept(path, recipe) is None:
-            raise InputError(f"{path}: is there, and not from this training; remove it, or choose another name")
-        return work.finished(recipe, work.trained(path, recipe))
+        with held(path):
+            work.require_own(path, recipe)
+            work.require_own_card()
+            return work.finished(recipe, work.trained(path, recipe))
     usual = DeepSetsLesson(Configuration(width=width))
     if (recipe.configuration, recipe.learning_rate) != (usual.configuration, usual.learning_rate):
         raise InputError("a search chooses the layers, the learning rate, λ and Σ itself; leave these out")
     most = len(list(configurations()))
-    return work.searched(recipe, whole(search, "the number of configurations", least=1, most=most))
+    number = whole(search, "the number of configurations", least=1, most=most)
+    with held(path):
+        return work.searched(recipe, number)
 
 
 def checked_path(given: Any) -> Path:
@@ -107,9 +115,7 @@ def checked_path(given: Any) -> Path:
         raise InputError(f"{path}: is a folder; name a file")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        probe = path.with_name(f".{path.name}.probe")
-        probe.touch()
-        probe.unlink()
+        TemporaryFile(dir=path.parent).close()
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
     return path
@@ -118,6 +124,11 @@ def checked_path(given: Any) -> Path:
 def card_path(path: Path) -> Path:
     """Return where the card of weights is written."""
     return path.with_name(f"{path.stem}-card.md")
+
+
+def search_path(path: Path) -> Path:
+    """Return where the losses of a search are written; the weights are in a folder of that name."""
+    return path.with_name(f"{path.stem}-search.json")
 
 
 def checkpoint_path(path: Path) -> Path:
@@ -133,7 +144,23 @@ class _Work:
     batches: int
     seed: int
     decisions: int
+    force: bool
     progress: Report
+
+    def require_own(self, path: Path, *recipes: DeepSetsLesson) -> None:
+        """Refuse to replace weights that none of these trainings made."""
+        if not self.force:
+            refuse_to_replace(path, lambda found: any(self.kept(found, recipe) for recipe in recipes))
+
+    def require_own_card(self) -> None:
+        """Refuse to replace a card that does not say what the weights do."""
+
+        def is_ours(card: Path) -> bool:
+            path = self.path
+            return path.exists() and card.read_bytes() == written(model(path, "deepsets"), path.stem).encode()
+
+        if not self.force:
+            refuse_to_replace(card_path(self.path), is_ours)
 
     def trained(self, path: Path, recipe: DeepSetsLesson, progress: Report | None = None) -> Trained:
         """Train, unless an earlier run has, and keep the weights."""
@@ -188,13 +215,28 @@ class _Work:
         """Train some of the paper's configurations, each kept in a file of its own, and finish the best."""
         space = list(configurations())
         picked = sorted(np.random.default_rng(self.seed).choice(len(space), number, replace=False).tolist())
+        width = recipe.configuration.width
+        recipes = {
+            place: replace(recipe, configuration=replace(shape, width=width), learning_rate=rate)
+            for place, (shape, rate) in enumerate(space)
+            if place in picked
+        }
+        self.require_own(self.path, *recipes.values())
+        self.require_own_card()
+        losses = search_path(self.path)
+        if not self.force:
+            refuse_to_replace(losses, _is_search)
         rows: list[dict[str, Any]] = []
         best: tuple[float, DeepSetsLesson, Trained] | None = None
-        for turn, place in enumerate(picked):
-            shape, rate = space[place]
-            own = replace(recipe, configuration=replace(shape, width=recipe.configuration.width), learning_rate=rate)
-            part = checked_path(self.path.with_name(f"{self.path.stem}-search") / f"{place:03d}{SUFFIX}")
-            row: dict[str, Any] = {**own.configuration.to_dict(), "learning_rate": rate, "loss": None, "se": None}
+        for turn, (place, own) in enumerate(recipes.items()):
+            part = checked_path(losses.with_suffix("") / f"{place:03d}{SUFFIX}")
+            self.require_own(part, own)
+            row: dict[str, Any] = {
+                **own.configuration.to_dict(),
+                "learning_rate": own.learning_rate,
+                "loss": None,
+                "se": None,
+            }
             rows.append(row)
             try:
                 trained = self.trained(part, own, self._share(turn, number))
@@ -204,8 +246,7 @@ class _Work:
             if best is None or row["loss"] < best[0]:
                 best = row["loss"], own, trained
         rows.sort(key=lambda row: (row["loss"] is None, row["loss"]))
-        text = json.dumps(rows, indent=1) + "\n"
-        write_whole(self.path.with_name(f"{self.path.stem}-search.json"), text.encode())
+        write_whole(losses, (json.dumps(rows, indent=1) + "\n").encode())
         if best is None:
             raise DivergedError("no configuration converged; draw others by another seed")
         return self.finished(*best[1:])
@@ -215,3 +256,11 @@ class _Work:
             self.progress((turn + share) / number, f"{turn + 1} of {number}: {note}")
 
         return report
+
+
+def _is_search(path: Path) -> bool:
+    """Whether a file has the losses of a search."""
+    try:
+        return all({"learning_rate", "loss", "se"} <= set(row) for row in json.loads(path.read_bytes()))
+    except (ValueError, TypeError, RecursionError):
+        return False

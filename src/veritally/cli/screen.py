@@ -1,0 +1,38 @@
+"""What a terminal is sent: text that it shows and does not obey, and tables that fit."""
+
+from typing import Any
+
+import click
+import rich.text
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Column, Table
+
+from veritally.labels import visible
+
+_NAME = 20  # characters of a name, beyond which it is rather folded than other columns left out
+_ENOUGH = 10_000  # characters, more than any table needs
+
+
+class Text(rich.text.Text):
+    """Text that may have names in it, control characters shown."""
+
+    def __init__(self, text: str = "", *arguments: Any, **options: Any) -> None:
+        super().__init__(visible(text), *arguments, **options)
+
+
+def say(text: str, err: bool = False) -> None:
+    """Print a line that may have names in it; nothing where the stream is closed."""
+    click.echo(visible(text), err=err)
+
+
+def fitted(console: Console, table: Table, names: list[Column], spare: list[Column]) -> Table:
+    """Leave out what a narrow terminal has no room for, the first of ``spare`` first, and fold long names."""
+    for column in names:
+        column.overflow, column.max_width = "fold", _NAME
+    for column in spare:
+        if Measurement.get(console, console.options.update(width=_ENOUGH), table).maximum > console.width:
+            table.columns.remove(column)
+    for column in names:
+        column.max_width = None
+    return table
