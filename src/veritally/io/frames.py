@@ -4,7 +4,7 @@ import difflib
 import math
 import textwrap
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -216,13 +216,13 @@ class Place:
 
     name: str
     unit: str
-    lines: Any
+    lines: Sequence[int] | Array
 
     def __call__(self, row: Any) -> str:
         """Name a row."""
         return f"{self.name}, {self.unit} {self.lines[int(row)]}"
 
-    def at(self, rows: Array) -> "Place":
+    def at(self, rows: Array | slice) -> "Place":
         """Keep some of the rows."""
         return replace(self, lines=np.asarray(self.lines)[rows])
 
@@ -289,13 +289,18 @@ def _are_numbers(column: pl.Series) -> bool:
     return column.dtype.is_numeric() and not column.has_nulls()
 
 
-def coded(column: pl.Series, place: Place) -> tuple[list[str], Array]:
-    """Return the names in a column in order of appearance, and for each row the position of its name."""
+def named(column: pl.Series, place: Place) -> pl.Series:
+    """Return the names in a column as text; refuse what are none."""
     if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary):
         raise InputError(f"{place.name}: the column {column.name} holds {column.dtype}, not names")
     if column.null_count():
         raise InputError(f"{place(np.flatnonzero(column.is_null().to_numpy())[0])}: the {column.name} is empty")
-    column = column.cast(pl.String)
+    return column.cast(pl.String)
+
+
+def coded(column: pl.Series, place: Place) -> tuple[list[str], Array]:
+    """Return the names in a column in order of appearance, and for each row the position of its name."""
+    column = named(column, place)
     names = column.unique(maintain_order=True)
     codes = column.rle_id()
     if codes[-1] + 1 != len(names):  # not sorted: each name has to be looked up
@@ -357,8 +362,7 @@ def numbers(column: pl.Series, place: Place) -> Array:
     if not _may_hold_numbers(column):
         raise InputError(f"{place.name}: the column {column.name} holds {column.dtype}, not numbers")
     parsed = column.cast(pl.Float64, strict=False)
-    text = parsed.is_null() & column.is_not_null()
-    if text.any():
-        row = int(np.flatnonzero(text.to_numpy())[0])
+    if parsed.null_count() > column.null_count():
+        row = int(np.flatnonzero((parsed.is_null() & column.is_not_null()).to_numpy())[0])
         raise InputError(f"{place(row)}: {column[row]!r} in the column {column.name} is not a number")
-    return parsed.fill_null(np.nan).to_numpy()
+    return parsed.to_numpy()  # nulls of floats become NaN

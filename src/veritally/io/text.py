@@ -1,10 +1,12 @@
 """CSV and TSV."""
 
 import io
+from collections import Counter
 
 import polars as pl
 
 from veritally.errors import InputError
+from veritally.io.sizes import require_cells
 
 _NAMES = {"decision", "voter", "alternative"}
 
@@ -17,13 +19,15 @@ def read(data: bytes, name: str) -> pl.DataFrame:
     data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     header = data.split(b"\n", 1)[0]
     separator = max(",\t;", key=lambda mark: header.count(mark.encode()))
+    require_cells(data.count(b"\n"), header.count(separator.encode()) + 1, name)
     try:
         table = pl.read_csv(io.BytesIO(data), separator=separator, infer_schema=False)
     except pl.exceptions.PolarsError as error:
         problem = "a row has more fields than the header" if "more fields" in str(error) else first_line(error)
         raise InputError(f"{name}: is not a well-formed table ({problem})") from error
     names = [column.strip() for column in table.columns]
-    twice = [column.split("_duplicated_")[0] for column in names if "_duplicated_" in column or names.count(column) > 1]
+    times = Counter(names)
+    twice = [column.split("_duplicated_")[0] for column in names if "_duplicated_" in column or times[column] > 1]
     if twice:
         raise InputError(f"{name}: the column {twice[0]} stands twice; name each column once")
     table.columns = names
