@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 
 Array: TypeAlias = Any
 """A NumPy or JAX array."""
@@ -45,7 +45,7 @@ def array_library(name: str) -> ModuleType:
     if name == "numpy":
         return np
     if name != "jax":
-        raise InputError(f"the backend can be numpy or jax, not {name!r}")
+        raise InputError(f"the backend can be numpy or jax, not {quoted(name)}")
     try:
         return importlib.import_module("jax.numpy")
     except ImportError as error:

@@ -4,7 +4,7 @@ import math
 import operator
 from typing import Any
 
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 
 
 def whole(number: Any, what: str, least: int = 0, most: float = math.inf) -> int:
@@ -15,7 +15,7 @@ def whole(number: Any, what: str, least: int = 0, most: float = math.inf) -> int
         result = least - 1
     if isinstance(number, bool) or not least <= result <= most:
         bounds = f"{least} or more" if most == math.inf else f"from {least} to {most:.0f}"
-        raise InputError(f"{what} must be a whole number, {bounds}, not {number!r}")
+        raise InputError(f"{what} must be a whole number, {bounds}, not {quoted(number)}")
     return result
 
 
@@ -24,7 +24,7 @@ def positive(number: Any, what: str) -> float:
     try:
         return real(number, what, least=1e-100, most=1e100)
     except InputError:
-        raise InputError(f"{what} must be a finite number above 0, not {number!r}") from None
+        raise InputError(f"{what} must be a finite number above 0, not {quoted(number)}") from None
 
 
 def real(number: Any, what: str, least: float = -math.inf, most: float = math.inf) -> float:
@@ -37,5 +37,5 @@ def real(number: Any, what: str, least: float = -math.inf, most: float = math.in
         bounds = (
             "" if least == -math.inf else f", {least:g} or more" if most == math.inf else f" from {least:g} to {most:g}"
         )
-        raise InputError(f"{what} must be a finite number{bounds}, not {number!r}")
+        raise InputError(f"{what} must be a finite number{bounds}, not {quoted(number)}")
     return result

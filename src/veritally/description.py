@@ -1,11 +1,13 @@
 """Description: what a profile holds, and what is odd about it."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from veritally.errors import quoted, short
 from veritally.labels import first_few
 from veritally.profile import Profile
 
@@ -77,7 +79,7 @@ def describe(profile: Profile) -> Description:
     shapes = dict.fromkeys(("complete", "with ties or several blanks", "partial", "empty"), 0)
     oddities: list[str] = []
     for name, one in zip(profile.decision_names if profile.batch else ("",), singles, strict=True):
-        where = f"decision {name!r}: " if profile.batch else ""
+        where = f"decision {quoted(name)}: " if profile.batch else ""
         for shape, number in _shapes(one).items():
             shapes[shape] += number
         oddities += [where + oddity for oddity in _oddities(one)]
@@ -139,7 +141,8 @@ def _oddities(profile: Profile) -> list[str]:
     for number, words in ((0, "nobody saw {}"), (1, "only one voter saw {}")):
         names = [str(name) for name, saw in zip(profile.alternatives, voters, strict=True) if saw == number]
         if names and len(profile) > 1:
-            found.append(words.format(first_few(_with_twins(names, profile.alternatives), _SHOWN)))
+            twins = _twins(names[:_SHOWN], profile.alternatives)
+            found.append(words.format(first_few(names, _SHOWN, partial(_with_twin, twins=twins))))
     for what, labels in (("voters", profile.voters), ("alternatives", profile.alternatives)):
         spelt = Counter("".join(str(name).casefold().split()) for name in labels)
         same = [str(name) for name in labels if spelt["".join(str(name).casefold().split())] > 1]
@@ -159,17 +162,22 @@ def _oddities(profile: Profile) -> list[str]:
     return found
 
 
-def _with_twins(names: Sequence[str], others: Iterable[Hashable]) -> list[str]:
-    """Add to each of the names that are shown another one it may be a misspelling of."""
+def _with_twin(name: str, twins: Mapping[str, str]) -> str:
+    """Add to a name another one it may be a misspelling of."""
+    return short(name) + (f" (another is named {short(twins[name])})" if name in twins else "")
+
+
+def _twins(names: Sequence[str], others: Iterable[Hashable]) -> dict[str, str]:
+    """Return for those of the names that may be misspelt, or have been the model, another one like it."""
     owners: dict[str, list[str]] = {}
-    for name in names[:_SHOWN]:
+    for name in names:
         for slip in _slips(name):
             owners.setdefault(slip, []).append(name)
     twins: dict[str, str] = {}
     for other in map(str, others):
         for name in (name for slip in _slips(other) for name in owners.get(slip, ()) if name != other):
             twins.setdefault(name, other)
-    return [f"{name} (another is named {twins[name]})" if name in twins else name for name in names]
+    return twins
 
 
 def _slips(name: str) -> set[str]:

@@ -10,7 +10,7 @@ from veritally.arrays import Array
 from veritally.ballots import by_kind
 from veritally.checks import whole
 from veritally.combine import concat
-from veritally.errors import InputError, InputWarning
+from veritally.errors import InputError, InputWarning, quoted
 from veritally.outcome import Outcome, TieBreak
 from veritally.parameters import checked_parameters
 from veritally.profile import Profile
@@ -69,7 +69,7 @@ def decide(
     profile = profile.coarsened(info.votes)
     choose, seed = whole(choose, "choose", least=1), whole(seed, "seed")
     if tie_break not in ("error", "first", "random"):
-        raise InputError(f"there is no tie-break {tie_break!r}; choose error, first or random")
+        raise InputError(f"there is no tie-break {quoted(tie_break)}; choose error, first or random")
     info.require(parameters)
     told = dict(parameters)
     if info.stochastic:
@@ -119,7 +119,7 @@ def _require_evidence(scores: Array, profile: Profile, choose: int) -> None:
     short = np.argwhere(numbers < choose)
     if len(short):
         place = tuple(map(int, short[0]))
-        where = f"decision {profile.decision_names[place[0]]!r}: " if place else ""
+        where = f"decision {quoted(profile.decision_names[place[0]])}: " if place else ""
         if not numbers[place]:
             raise InputError(f"{where}no voter has a vote that this rule can use, so there is nothing to decide")
         raise InputError(f"{where}cannot choose {choose} of {numbers[place]} alternatives")

@@ -1,5 +1,9 @@
 """What goes wrong with input, in words its author can act on."""
 
+from typing import Any
+
+_MOST = 80  # characters of what a user gave, in a message
+
 
 class InputError(ValueError):
     """Input that cannot be used; the message is one sentence that says what is wrong and what would be right."""
@@ -14,3 +18,23 @@ class TieError(InputError):
 
 class InputWarning(UserWarning):
     """Input that can be used, though something about it deserves a look."""
+
+
+def short(text: Any) -> str:
+    """Return a text as messages have it: of a long one no more than 80 characters."""
+    text = str(text)
+    return text if len(text) <= _MOST else f"{text[: _MOST - 1]}…"
+
+
+def quoted(given: Any) -> str:
+    """Return a cell or name as messages quote it: of a long one no more than 80 characters.
+
+    >>> quoted("A"), quoted(3), quoted("A" * 1000)[-10:]
+    ("'A'", '3', "AAAAAAAA…'")
+    """
+    if isinstance(given, str):
+        return repr(short(given))
+    try:
+        return short(repr(given))
+    except ValueError:  # as integers of thousands of digits have it
+        return f"a long {type(given).__name__}"

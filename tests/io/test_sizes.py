@@ -10,6 +10,7 @@ import pytest
 
 import veritally as vt
 from veritally.arrays import midranks
+from veritally.description import describe
 from veritally.io import decisions, sizes
 from veritally.io.frames import Place
 
@@ -102,3 +103,43 @@ def test_brackets_in_names_are_no_nesting(votes):
     name = "[{" * 50 + r"\"" + "[" * 50
     rows = (f'{{"voter":"u","alternative":"{other}","value":{k}}}' for k, other in enumerate((name, "B")))
     assert votes("\n".join(rows), "votes.jsonl").alternatives == (name.replace("\\", ""), "B")
+
+
+LONG = "x" * 5000
+QUOTING = {
+    "a cell": ("voter,alternative,value\nu,A,%s\n", {}),
+    "a voter": ("voter,alternative,value\n%s,A,1\n%s,A,2\n", {}),
+    "an alternative": ("voter,alternative,value,count\nu,%s,1,0\n", {}),
+    "a column": ("voter,alternative,%s\nu,A,1\n", {}),
+    "a column twice": ("voter,%s,%s\nu,A,1\n", {}),
+    "a decision": ("decision,voter,alternative,value\n%s,u,A,1\n", {}),
+    "a wide column": ("voter,%s,B\nu,1,x\nv,1,2\nw,1,2\n%s,1,2\n%s,1,2\n", {"ballots": "value"}),
+    "an outcome": ("left,right,winner\nA,B,%s\n", {}),
+    "an order": ("order\n%s > > B\n", {}),
+    "an order that lists it twice": ("order\n%s > %s\n", {}),
+}
+
+
+@pytest.mark.parametrize("what", QUOTING)
+def test_messages_quote_a_short_part_of_a_cell(votes, what):
+    text, options = QUOTING[what]
+    with pytest.raises(vt.InputError) as caught:
+        votes(text.replace("%s", LONG), **options)
+    message = str(caught.value).split("votes.csv", 1)[1]
+    assert len(message) < 500
+    assert "x" * 81 not in message
+
+
+def test_warnings_and_oddities_quote_a_short_part_of_a_name(votes):
+    with pytest.warns(vt.InputWarning) as caught:
+        profile = votes(f"voter,alternative,value,{LONG}\nu,A,1,1\nu,B,2,1\n{LONG},A,,1\n{LONG},B,,1\n")
+    texts = [str(one.message) for one in caught]
+    assert len(texts) == 2
+    for text in (*texts, *describe(profile).oddities):
+        assert "xxx" not in text or "…" in text
+        assert "x" * 81 not in text
+
+
+def test_a_number_of_thousands_of_digits_is_refused_in_a_sentence():
+    with pytest.raises(vt.InputError, match="voters must be a whole number, 1 or more, not a long int"):
+        vt.Scenario(voters=-(10**5000))

@@ -7,7 +7,7 @@ import click
 from veritally.cli.options import file_options, numbers_in, sigma_in
 from veritally.cli.progress import working
 from veritally.engine import decide as decide_
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 from veritally.io.votes import read
 
 _EXAMPLES = """\b
@@ -149,5 +149,5 @@ def decide(
 def _number(text: str, option: str) -> float:
     numbers = numbers_in(text, option)
     if len(numbers) != 1:
-        raise InputError(f"{option} takes one number, not {text!r}")
+        raise InputError(f"{option} takes one number, not {quoted(text)}")
     return numbers[0]

@@ -8,6 +8,7 @@ import click
 
 from veritally.cli.options import made, noise_options
 from veritally.cli.progress import bar
+from veritally.errors import quoted
 
 _EXAMPLES = """\b
 Examples:
@@ -28,7 +29,7 @@ class _Range(click.ParamType[tuple[int, int]]):
             return value
         found = re.fullmatch(r"(\d+)(?:-(\d+))?", str(value))
         if found is None:
-            self.fail(f"{value!r} is no range; write LOW-HIGH, such as 5-349", param, ctx)
+            self.fail(f"{quoted(value)} is no range; write LOW-HIGH, such as 5-349", param, ctx)
         low, high = found.groups()
         return int(low), int(high or low)
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from veritally.combine import stack
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 from veritally.io.frames import Place, coded, named, require_room
 from veritally.profile import Profile
 
@@ -33,7 +33,7 @@ def each_decision(table: pl.DataFrame, place: Place, votes: Callable[[pl.DataFra
     table, place = table.drop("decision")[order], place.at(order)
     parts, start = [], 0
     for name, number in zip(names, np.bincount(decision).tolist(), strict=True):
-        own = replace(place.at(slice(start, start + number)), name=f"{place.name}, decision {name!r}")
+        own = replace(place.at(slice(start, start + number)), name=f"{place.name}, decision {quoted(name)}")
         parts.append(profile_of(own.name, votes(table.slice(start, number), own)))
         start += number
     sizes = np.array([part.shape for part in parts])
@@ -48,5 +48,5 @@ def voters(table: pl.DataFrame, place: Place) -> list[str]:
     names: list[str] = named(table["voter"], place).to_list()
     if len(set(names)) < len(names):
         row = np.setdiff1d(np.arange(len(names)), np.unique(names, return_index=True)[1])[0]
-        raise InputError(f"{place(row)}: voter {names[row]!r} stands twice; give one row for each")
+        raise InputError(f"{place(row)}: voter {quoted(names[row])} stands twice; give one row for each")
     return names

@@ -2,7 +2,6 @@
 
 import difflib
 import math
-import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ import polars as pl
 
 from veritally.arrays import Array
 from veritally.ballots import ballots_of, coarsened
-from veritally.errors import InputError, InputWarning
+from veritally.errors import InputError, InputWarning, quoted, short
 from veritally.io.options import Options
 from veritally.labels import first_few
 from veritally.profile import Profile
@@ -81,7 +80,7 @@ def to_profile(table: pl.DataFrame, place: "Place", said: Options) -> Profile:
         differing = np.flatnonzero(multiplicity[cells[:-1]] != given)
         if len(differing):
             row = differing[0]
-            raise InputError(f"{place(row)}: voter {table['voter'][int(row)]!r} has different multiplicities")
+            raise InputError(f"{place(row)}: voter {quoted(table['voter'][int(row)])} has different multiplicities")
     votes = -votes if said.lower_is_better else votes
     rest: dict[str, Any] = {
         "multiplicity": multiplicity,
@@ -257,12 +256,12 @@ def _vote_column(table: pl.DataFrame, name: str, ballots: str | None) -> str:
     wanted = [ballots] if ballots in ("value", "rank") else ["value", "rank"]
     given = [column for column in wanted if column in table.columns]
     if not given or not {"voter", "alternative"} <= set(table.columns):
-        found = first_few([textwrap.shorten(column, 30, placeholder="…") for column in table.columns], 12)
+        found = first_few(table.columns, 12)
         needs = f"voter, alternative and {' or '.join(wanted)} (and may have count, multiplicity, decision)"
         other = "" if "alternative" in table.columns else ", or a column of numbers for each alternative"
         texts = [column for column in table.columns if not mostly_numbers(table[column])]
         if other and len(texts) == 1 and "voter" not in table.columns and table.width > _FEW:
-            other += f" (if {texts[0]} has the names of voters, rename it voter)"
+            other += f" (if {short(texts[0])} has the names of voters, rename it voter)"
         raise InputError(f"{name}: found the columns {found}; needs {needs}{other}")
     return next((column for column in given if table[column].null_count() < table.height), given[0])
 
@@ -272,14 +271,15 @@ def _warn_of_misspelt(table: pl.DataFrame, name: str) -> None:
     for column in table.columns:
         near = difflib.get_close_matches(column.lower(), COLUMNS, n=1, cutoff=0.75)
         if column not in COLUMNS and near and near[0] not in table.columns:
-            message = f"{name}: the column {column} is ignored; if it is meant as {near[0]}, rename it"
+            message = f"{name}: the column {short(column)} is ignored; if it is meant as {near[0]}, rename it"
             warnings.warn(message, InputWarning, stacklevel=4)
             return
     if "count" in table.columns:
         return
     others = [column for column in table.columns if column not in COLUMNS and _are_numbers(table[column])]
     if others:
-        message = f"{name}: there is no column count, so all count the same; if {others[0]} is meant as such, rename it"
+        meant = f"if {short(others[0])} is meant as such, rename it"
+        message = f"{name}: there is no column count, so all count the same; {meant}"
         warnings.warn(message, InputWarning, stacklevel=4)
 
 
@@ -292,9 +292,9 @@ def _are_numbers(column: pl.Series) -> bool:
 def named(column: pl.Series, place: Place) -> pl.Series:
     """Return the names in a column as text; refuse what are none."""
     if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary):
-        raise InputError(f"{place.name}: the column {column.name} holds {column.dtype}, not names")
+        raise InputError(f"{place.name}: the column {short(column.name)} holds {short(column.dtype)}, not names")
     if column.null_count():
-        raise InputError(f"{place(np.flatnonzero(column.is_null().to_numpy())[0])}: the {column.name} is empty")
+        raise InputError(f"{place(np.flatnonzero(column.is_null().to_numpy())[0])}: the {short(column.name)} is empty")
     return column.cast(pl.String)
 
 
@@ -332,7 +332,7 @@ def _no_cell_twice(flat: Array, cells: int, table: pl.DataFrame, place: Place) -
     row = int(np.setdiff1d(np.arange(len(flat)), first)[0])
     voter, alternative = (table[column][row] for column in ("voter", "alternative"))
     raise InputError(
-        f"{place(row)}: voter {voter!r} and alternative {alternative!r} stand twice; give one row for each"
+        f"{place(row)}: voter {quoted(voter)} and alternative {quoted(alternative)} stand twice; give one row for each"
     )
 
 
@@ -360,9 +360,9 @@ def _may_hold_numbers(column: pl.Series) -> bool:
 def numbers(column: pl.Series, place: Place) -> Array:
     """Return a column as floats, blanks as NaN; text is named with its row."""
     if not _may_hold_numbers(column):
-        raise InputError(f"{place.name}: the column {column.name} holds {column.dtype}, not numbers")
+        raise InputError(f"{place.name}: the column {short(column.name)} holds {short(column.dtype)}, not numbers")
     parsed = column.cast(pl.Float64, strict=False)
     if parsed.null_count() > column.null_count():
         row = int(np.flatnonzero((parsed.is_null() & column.is_not_null()).to_numpy())[0])
-        raise InputError(f"{place(row)}: {column[row]!r} in the column {column.name} is not a number")
+        raise InputError(f"{place(row)}: {quoted(column[row])} in the column {short(column.name)} is not a number")
     return parsed.to_numpy()  # nulls of floats become NaN

@@ -5,7 +5,7 @@ from collections import Counter
 
 import polars as pl
 
-from veritally.errors import InputError
+from veritally.errors import InputError, short
 from veritally.io.sizes import require_cells
 
 _NAMES = {"decision", "voter", "alternative"}
@@ -29,7 +29,7 @@ def read(data: bytes, name: str) -> pl.DataFrame:
     times = Counter(names)
     twice = [column.split("_duplicated_")[0] for column in names if "_duplicated_" in column or times[column] > 1]
     if twice:
-        raise InputError(f"{name}: the column {twice[0]} stands twice; name each column once")
+        raise InputError(f"{name}: the column {short(twice[0])} stands twice; name each column once")
     table.columns = names
     table = table.with_columns(pl.all().str.strip_chars().replace("", None))
     if separator == ";":  # where semicolons separate, commas are decimal points
@@ -61,8 +61,8 @@ def require_text(data: bytes, name: str) -> None:
 
 
 def first_line(error: Exception) -> str:
-    """Return what an error says, in a line."""
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    """Return what an error says, in a short line."""
+    return short((str(error).splitlines() or [type(error).__name__])[0])
 
 
 def _line(data: bytes, position: int) -> int:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veritally.arrays import Array
-from veritally.errors import InputError, InputWarning
+from veritally.errors import InputError, InputWarning, quoted
 from veritally.files import write_whole
 from veritally.io.votes import encoded, load
+from veritally.labels import first_few
 from veritally.profile import Profile
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def read_truth(source: Any, profile: Profile) -> Array:
     table = table.rename(frames.plain_names(table.columns, ("decision", "alternative", "truth")))
     needed = ["decision", "alternative", "truth"] if profile.batch else ["alternative", "truth"]
     if not set(needed) <= set(table.columns):
-        found = ", ".join(table.columns[:12])
+        found = first_few(table.columns, 12)
         raise InputError(f"{name}: found the columns {found}; a truth file for these votes needs {', '.join(needed)}")
     if not profile.batch and "decision" in table.columns and table["decision"].n_unique() > 1:
         raise InputError(f"{name}: has the truth of several decisions, but the votes have no column decision")
@@ -78,7 +79,7 @@ def truth_table(truth: Array, profile: Profile) -> "pl.DataFrame":
     import polars as pl
 
     if np.shape(truth) != (*profile.batch, profile.shape[-1]):
-        raise InputError(f"the truth has the shape {np.shape(truth)}; these votes are {profile!r}")
+        raise InputError(f"the truth has the shape {np.shape(truth)}; these votes are {quoted(profile)}")
     cells = _cells(profile)
     columns: dict[str, list[Any]] = {"decision": [key[0] for _, key in cells]} if profile.batch else {}
     columns["alternative"] = [key[-1] for _, key in cells]
@@ -99,4 +100,4 @@ def _cells(profile: Profile) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
 
 
 def _words(key: tuple[Any, ...]) -> str:
-    return f"alternative {key[-1]!r}" + (f" of decision {key[0]!r}" if len(key) > 1 else "")
+    return f"alternative {quoted(key[-1])}" + (f" of decision {quoted(key[0])}" if len(key) > 1 else "")

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 from veritally.files import write_whole
 from veritally.io.options import BallotColumn, Form, Options, Unranked
 from veritally.profile import Profile
@@ -140,7 +140,7 @@ def _table_of(profile: Profile, form: Form) -> "pl.DataFrame":
     from veritally.io import comparisons, frames, wide
 
     if form not in get_args(Form):
-        raise InputError(f"form can be tidy or wide, not {form!r}")
+        raise InputError(f"form can be tidy or wide, not {quoted(form)}")
     if profile.kind == "pairs" and form == "tidy":
         return comparisons.from_profile(profile)
     return wide.from_profile(profile) if form == "wide" else frames.from_profile(profile)

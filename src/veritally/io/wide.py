@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from veritally.arrays import Array
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted, short
 from veritally.io import decisions, frames
 from veritally.io.decisions import Arguments
 from veritally.io.frames import Place
@@ -37,7 +37,7 @@ def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
     if counted is not None:
         said.refuse(place.name, "votes with counts", "unranked")
         if lacking := [name for name in alternatives if _count(name) not in cells]:
-            found = f"there is a column {_count(counted)} but no {_count(lacking[0])}"
+            found = f"there is a column {short(_count(counted))} but no {short(_count(lacking[0]))}"
             raise InputError(f"{place.name}: {found}; give the counts of all alternatives or of none")
     kind = _kind(table.select(alternatives).to_numpy(), place.name, said)
     if kind == "ranks":
@@ -102,7 +102,7 @@ def _with_counts(table: pl.DataFrame, name: str, counts: pl.DataFrame, where: Pl
     for one, other, owner in ((table, counts, where.name), (counts, table, name)):
         known = set(other.columns)
         if lacking := [column for column in _cells(one) if column not in known]:
-            raise InputError(f"{owner}: has no column {lacking[0]}; votes and counts need the same columns")
+            raise InputError(f"{owner}: has no column {short(lacking[0])}; votes and counts need the same columns")
     if table.height != counts.height:
         sizes = f"{counts.height} rows of counts for {table.height} of votes"
         raise InputError(f"{where.name}: has {sizes}; give one for each voter")
@@ -119,7 +119,7 @@ def _matching(wanted: pl.DataFrame, found: pl.DataFrame, name: str) -> list[int]
         raise InputError(f"{name}: has the counts of a voter twice; give a row for each, with the decision if needed")
     keys = [tuple(map(str, key)) for key in wanted.rows()]
     if lacking := [key for key in keys if key not in row]:
-        raise InputError(f"{name}: has no counts of voter {lacking[0][-1]!r}; give a row for each voter")
+        raise InputError(f"{name}: has no counts of voter {quoted(lacking[0][-1])}; give a row for each voter")
     return [row[key] for key in keys]
 
 
@@ -134,7 +134,7 @@ def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
         for name in names
         if name.strip().lower() in _TAKEN or (name.endswith("_count") and name.removesuffix("_count") in others)
     ]:
-        raise InputError(f"an alternative named {taken[0]!r} cannot be a column of a wide table; rename it")
+        raise InputError(f"an alternative named {quoted(taken[0])} cannot be a column of a wide table; rename it")
     votes, counts = np.asarray(profile.ballots.votes), np.asarray(profile.counts)
     if profile.kind == "top":
         votes = np.where(votes > 0, 1.0, np.nan)

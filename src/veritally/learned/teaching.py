@@ -12,7 +12,7 @@ import numpy as np
 
 from veritally.ballots import require_known
 from veritally.checks import whole
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 from veritally.files import write_whole
 from veritally.learned.card import carded, rule_of, written
 from veritally.learned.card import held_out as measure_held_out
@@ -99,7 +99,7 @@ def train(
 def checked_path(given: Any) -> Path:
     """Require a name that weights can have, in a folder that can be written to."""
     if not isinstance(given, str | PathLike):
-        raise InputError(f"weights are kept in a file; give its name, not {given!r}")
+        raise InputError(f"weights are kept in a file; give its name, not {quoted(given)}")
     path = Path(given)
     if path.suffix != SUFFIX:
         raise InputError(f"{path}: weights are kept in a file whose name ends in {SUFFIX}")
