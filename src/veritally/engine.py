@@ -11,6 +11,7 @@ from veritally.ballots import by_kind
 from veritally.checks import whole
 from veritally.combine import concat
 from veritally.errors import InputError, InputWarning, quoted
+from veritally.learned.models import SHIPPED
 from veritally.outcome import Outcome, TieBreak
 from veritally.parameters import checked_parameters
 from veritally.profile import Profile
@@ -78,6 +79,7 @@ def decide(
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what comes of it is refused below
         method = made.fitted(profile.ballots, seed)
         scores, rounding = method.score(profile.ballots)
+    _require_finite(scores, told.get("model"))
     _require_evidence(scores, profile, choose)
     outcome = Outcome(
         rule=info.name,
@@ -110,12 +112,20 @@ def evaluate(profile: Profile, rules: Iterable[str], **parameters: Any) -> dict[
     return scores_of(made, by_kind(profile.ballots, {rule.votes for rule in made.values()}))
 
 
+def _require_finite(scores: Array, model: Any) -> None:
+    """Refuse scores that are no longer numbers, and say what they come from: a user's own weights, or the votes."""
+    given = np.asarray(scores, dtype=float)
+    if (np.isneginf(given) | (np.abs(given) < _LARGEST)).all():
+        return
+    if model is not None and str(model) not in SHIPPED:
+        remedy = "use weights that `veritally train` made, or rescale counts and sigma"
+        raise InputError(f"{model}: with these weights scores are not finite; {remedy}")
+    raise InputError("the votes, counts or sigma are too large or too small to compute with; rescale them")
+
+
 def _require_evidence(scores: Array, profile: Profile, choose: int) -> None:
     """Refuse a decision in which fewer alternatives have a score than are to be chosen."""
-    given = np.asarray(scores, dtype=float)
-    if not (np.isneginf(given) | (np.abs(given) < _LARGEST)).all():
-        raise InputError("the votes, counts or sigma are too large or too small to compute with; rescale them")
-    numbers = np.sum(given > -np.inf, axis=-1)
+    numbers = np.sum(np.asarray(scores) > -np.inf, axis=-1)
     short = np.argwhere(numbers < choose)
     if len(short):
         place = tuple(map(int, short[0]))

@@ -1,10 +1,10 @@
 """``veritally simulate``: votes with a known truth."""
 
-from pathlib import Path
 from typing import Any
 
 import click
 
+from veritally.checks import usable_path
 from veritally.cli.options import made, scenario_options
 from veritally.errors import InputError
 from veritally.noise.simulation import simulate as simulate_
@@ -29,7 +29,7 @@ def simulate(votes: str, truth: str, instances: int, seed: int, **options: Any) 
     VOTES has the counts as reported. Parts of a scenario are written as a name and numbers, such as uniform:1:49.
     """
     scenario = made(**options)
-    paths = Path(votes), Path(truth)
+    paths = usable_path(votes), usable_path(truth)
     if paths[0].resolve() == paths[1].resolve():
         raise InputError(f"{votes}: votes and truth need a file each")
     trials = simulate_(scenario, instances=instances, seed=seed)

@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from veritally.checks import usable_path
 from veritally.experiments.claims import CLAIMS, CLEAR, EXACT, FEW, LIMIT, MANY, against, paired, verdict
 from veritally.experiments.document import (
     Block,
@@ -266,6 +267,7 @@ def reproduce(folder: str | PathLike[str], *, command: str = "vt.reproduce", **s
         ``tables``, ``voters``, ``rules``, ``instances``, ``seed``, ``workers``, ``backend`` and ``progress``, as for
         :func:`veritally.experiments.tables.measure_tables`.
     """
-    reproduction = measure_tables(Path(folder) / "chunks.jsonl", **settings)
-    write_report(reproduction, Path(folder), command)
+    folder = usable_path(folder)
+    reproduction = measure_tables(folder / "chunks.jsonl", **settings)
+    write_report(reproduction, folder, command)
     return reproduction

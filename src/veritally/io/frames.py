@@ -20,6 +20,7 @@ from veritally.profile import Profile
 
 COLUMNS = ("decision", "voter", "alternative", "rank", "value", "count", "multiplicity")
 _FEW = 2  # columns
+_NAMELESS = (pl.Object, pl.Binary, pl.Duration)
 _MOST_PADDING = 2**26  # cells that are filled up: half a gigabyte an array
 
 
@@ -33,8 +34,10 @@ def from_native(frame: Any) -> pl.DataFrame:
             table = table.collect()
         if isinstance(native := table.to_native(), pl.DataFrame):
             return native
-        return pl.DataFrame([_column(str(name), table[name]) for name in table.columns])
-    except (TypeError, ValueError, nw.exceptions.NarwhalsError, pl.exceptions.PolarsError) as error:
+        return pl.DataFrame([_column(str(series.name), series) for series in table.iter_columns()])
+    except (nw.exceptions.DuplicateError, pl.exceptions.DuplicateError) as error:
+        raise InputError("the frame: two columns have the same name; name each column once") from error
+    except (TypeError, ValueError, OverflowError, nw.exceptions.NarwhalsError, pl.exceptions.PolarsError) as error:
         raise InputError(f"cannot read votes from {type(frame).__name__}; give a path or a data frame") from error
 
 
@@ -291,7 +294,7 @@ def _are_numbers(column: pl.Series) -> bool:
 
 def named(column: pl.Series, place: Place) -> pl.Series:
     """Return the names in a column as text; refuse what are none."""
-    if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary):
+    if column.dtype.is_nested() or column.dtype in _NAMELESS:
         raise InputError(f"{place.name}: the column {short(column.name)} holds {short(column.dtype)}, not names")
     if column.null_count():
         raise InputError(f"{place(np.flatnonzero(column.is_null().to_numpy())[0])}: the {short(column.name)} is empty")
