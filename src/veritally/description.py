@@ -123,13 +123,15 @@ def claims(profile: Profile) -> list[str]:
     """Name the voters of a single decision who claim far more than others."""
     counts = np.asarray(profile.counts)
     seen = counts > 0
-    if not seen.any() or counts.max() <= _ABSURD * counts[seen].min():
+    if not seen.any() or counts.max() / _ABSURD <= counts[seen].min():
         return []
     median = np.median(counts[seen])
-    absurd = [str(profile.voters[i]) for i in np.flatnonzero((counts > _ABSURD * median).any(axis=-1))]
+    absurd = [str(profile.voters[i]) for i in np.flatnonzero((counts / _ABSURD > median).any(axis=-1))]
     if not absurd:
         return []
-    return [f"voter {first_few(absurd, 5)} claims up to {counts.max() / median:,.0f} times the median count"]
+    with np.errstate(over="ignore"):  # of counts beyond all measure
+        times = counts.max() / median
+    return [f"voter {first_few(absurd, 5)} claims up to {times:,.0f} times the median count"]
 
 
 def _oddities(profile: Profile) -> list[str]:
