@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import veritally as vt
@@ -89,6 +91,15 @@ def test_rows_of_a_parquet_file_are_counted_before_they_are_read(tmp_path, monke
         vt.read(path)
 
 
+def test_room_for_pairs_is_that_of_all_their_cells(votes, monkeypatch):
+    large = "".join(f"d,A{j},A{j + 1},left\n" for j in range(30))
+    small = "".join(f"e{k},A,B,left\n" for k in range(20))
+    monkeypatch.setattr("veritally.io.frames._MOST_PADDING", 10_000)
+    assert votes(f"decision,left,right,winner\n{large}").shape == (1, 1, 31)
+    with pytest.raises(vt.InputError, match="would fill a table of 21 × 1 × 31 × 31 cells; split the file by decision"):
+        votes(f"decision,left,right,winner\n{large}{small}")
+
+
 @pytest.mark.parametrize("deep", ['{"a":' * 900 + "1" + "}" * 900, '{"a":' + "[" * 900 + "]" * 900 + "}"])
 def test_deep_nesting_is_refused_in_a_sentence(tmp_path, deep):
     path = tmp_path / "votes.jsonl"
@@ -97,6 +108,17 @@ def test_deep_nesting_is_refused_in_a_sentence(tmp_path, deep):
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 2
     assert result.stderr.startswith(f"Error: {path}, row 2: is nested more than 32 deep; ")
+
+
+@pytest.mark.parametrize("within", [pa.list_, lambda inner: pa.struct([("a", inner)])])
+def test_deep_columns_are_refused_in_a_sentence(tmp_path, within):
+    dtype = pa.int64()
+    for _ in range(100):
+        dtype = within(dtype)
+    path = tmp_path / "votes.parquet"
+    pq.write_table(pa.table({"voter": pa.array([None], dtype)}), path)
+    with pytest.raises(vt.InputError, match="is nested more than 32 deep; give columns of names and numbers"):
+        vt.read(path)
 
 
 def test_brackets_in_names_are_no_nesting(votes):

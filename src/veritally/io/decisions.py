@@ -36,7 +36,7 @@ def each_decision(table: pl.DataFrame, place: Place, votes: Callable[[pl.DataFra
         own = replace(place.at(slice(start, start + number)), name=f"{place.name}, decision {quoted(name)}")
         parts.append(profile_of(own.name, votes(table.slice(start, number), own)))
         start += number
-    sizes = np.array([part.shape for part in parts])
+    sizes = np.array([np.shape(part.ballots.votes) for part in parts])  # pairs have one axis more than counts
     require_room((len(parts), *sizes.max(axis=0).tolist()), int(sizes.prod(axis=1).sum()), place.name)
     return stack(parts, decisions=names)
 

@@ -1,6 +1,8 @@
 """What is too large to be read: said from what a file tells about itself, before memory is taken for it."""
 
 import re
+from collections.abc import Iterable
+from typing import Any
 
 from veritally.errors import InputError
 
@@ -19,6 +21,21 @@ def require_cells(rows: int, columns: int, name: str) -> None:
     if rows * columns > MOST_CELLS:
         size = f"{rows:,} rows of {columns:,} columns"
         raise InputError(f"{name}: has {size}, and at most {MOST_CELLS:,} cells are read; split the file by decision")
+
+
+def require_flat(types: Iterable[Any], name: str) -> None:
+    """Refuse columns of lists and structs that lie too deep within each other."""
+    level, depth = [*types], 0
+    while level := [inner for dtype in level for inner in _inner(dtype)]:
+        depth += 1
+        if depth > DEEPEST:
+            raise InputError(f"{name}: is nested more than {DEEPEST} deep; give columns of names and numbers")
+
+
+def _inner(dtype: Any) -> list[Any]:
+    if hasattr(dtype, "fields"):
+        return [field.dtype for field in dtype.fields]
+    return [dtype.inner] if hasattr(dtype, "inner") else []
 
 
 def require_shallow(line: bytes, where: str) -> None:
