@@ -38,3 +38,10 @@ def test_looking_for_misspellings_takes_each_name_once(monkeypatch):
 def test_names_without_end_are_no_trouble():
     odd = describe(seen_once(["x" * 1_000_000, "x" * 999_999, "paracetamol", "paracetaml"])).oddities
     assert "paracetamol (another is named paracetaml)" in odd[0]
+
+
+def test_counts_beyond_all_measure_are_described():
+    counts = [[1e308, 1e308], [1e-300, 1e-300], [1e-300, 1e-300]]
+    odd = describe(vt.Profile(ranks=[[1, 2]] * 3, counts=counts, voters=["u", "v", "w"])).oddities
+    assert "voter u claims up to inf times the median count" in odd
+    assert not any("claims" in text for text in describe(vt.Profile(ranks=[[1, 2]], counts=[[1e308, 1e308]])).oddities)

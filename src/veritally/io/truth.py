@@ -16,6 +16,8 @@ from veritally.profile import Profile
 if TYPE_CHECKING:
     import polars as pl
 
+_LARGEST = 1e150  # of a truth, whose square is taken
+
 
 def read_truth(source: Any, profile: Profile) -> Array:
     """Read the truth of each alternative of a profile, ``(..., alternative)``, NaN for padding.
@@ -44,6 +46,8 @@ def read_truth(source: Any, profile: Profile) -> Array:
     if not profile.batch and "decision" in table.columns and table["decision"].n_unique() > 1:
         raise InputError(f"{name}: has the truth of several decisions, but the votes have no column decision")
     table, place = frames.filled_rows(table, place)
+    if not table.height:
+        raise InputError(f"{name}: has a header but no rows; it needs a row for each alternative")
     for column in needed[:-1]:
         frames.coded(table[column], place)
     numbers = frames.numbers(table["truth"], place)
@@ -52,8 +56,9 @@ def read_truth(source: Any, profile: Profile) -> Array:
     for row, (key, number) in enumerate(zip(keys, numbers, strict=True)):
         if key in given:
             raise InputError(f"{place(row)}: {_words(key)} stands twice; give one truth for each")
-        if not np.isfinite(number):
-            raise InputError(f"{place(row)}: the truth of {_words(key)} is missing or infinite; give a finite number")
+        if not abs(number) < _LARGEST:
+            problem = "missing" if np.isnan(number) else "infinite or too large to compute with"
+            raise InputError(f"{place(row)}: the truth of {_words(key)} is {problem}; give a finite number")
         given[key] = float(number)
     truth = np.full((*profile.batch, profile.shape[-1]), np.nan)
     wanted = set()
