@@ -67,6 +67,7 @@ class Description:
         ]
 
 
+@np.errstate(over="ignore")  # of numbers beyond all measure
 def describe(profile: Profile) -> Description:
     """Describe one decision or a batch.
 
@@ -119,6 +120,7 @@ def _shapes(profile: Profile) -> dict[str, int]:
     }
 
 
+@np.errstate(over="ignore")
 def claims(profile: Profile) -> list[str]:
     """Name the voters of a single decision who claim far more than others."""
     counts = np.asarray(profile.counts)
@@ -129,9 +131,7 @@ def claims(profile: Profile) -> list[str]:
     absurd = [str(profile.voters[i]) for i in np.flatnonzero((counts / _ABSURD > median).any(axis=-1))]
     if not absurd:
         return []
-    with np.errstate(over="ignore"):  # of counts beyond all measure
-        times = counts.max() / median
-    return [f"voter {first_few(absurd, 5)} claims up to {times:,.0f} times the median count"]
+    return [f"voter {first_few(absurd, 5)} claims up to {counts.max() / median:,.0f} times the median count"]
 
 
 def _oddities(profile: Profile) -> list[str]:
