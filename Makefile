@@ -4,7 +4,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-oldest test-newest bench peers pages docs format setup clean
+.PHONY: demo test test-oldest test-newest fuzz bench peers pages docs format setup clean
 
 setup: .venv/installed
 
@@ -41,6 +41,13 @@ test-newest: .venv-newest/installed
 		--editable '.[dev]'
 	touch $@
 
+# Broken files of every form, many more than the tests try; START goes on after an interruption.
+FILES ?= 5000
+SEED ?= 0
+START ?= 0
+fuzz: setup
+	$(BIN)/python tests/fuzz/runner.py --files $(FILES) --seed $(SEED) --start $(START)
+
 bench: setup
 	$(BIN)/python benchmarks/run.py
 
@@ -69,4 +76,4 @@ format: setup
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf .venv .venv-oldest .venv-newest .venv-peers site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oldest .venv-newest .venv-peers site fuzz-problems .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -54,6 +54,17 @@ def test_the_numerics_know_no_library_by_name():
         assert not names & {"numpy", "jax", "scipy"}, path.name
 
 
+def test_messages_quote_no_more_than_a_line_holds():
+    """What a user gave stands in messages by way of ``quoted``; a representation alone may be of any length."""
+    for path in set(rooms()) - {SOURCE / "errors.py", SOURCE / "noise" / "simulation.py"}:
+        whole = [
+            node.lineno
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.FormattedValue) and node.conversion == ord("r")
+        ]
+        assert not whole, f"{path.name}, line {whole[0]}"
+
+
 def test_import_brings_no_heavy_package():
     code = "import sys, veritally; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from veritally.arrays import Array, as_floating, is_jax, midranks, namespace
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 
 Kind: TypeAlias = Literal["pairs", "values", "differences", "mixed", "rankings", "top"]
 """A kind of vote, named from the finest to the coarsest; mixed are some of each."""
@@ -385,7 +385,7 @@ def ranks_from_order(
             for name in tier:
                 j = find(name, position, f"voter {i}: alternative")
                 if ranks[i, j]:
-                    raise InputError(f"voter {i} lists {name!r} twice; list each alternative once")
+                    raise InputError(f"voter {i} lists {quoted(name)} twice; list each alternative once")
                 ranks[i, j] = rank
     return ranks, alternatives
 
@@ -460,8 +460,9 @@ def find(name: Hashable, position: Mapping[Any, int], what: str) -> int:
     except KeyError:
         known = {str(known): known for known in position}
         near = difflib.get_close_matches(str(name), known, n=1)
-        hint = f"did you mean {known[near[0]]!r}?" if near else f"known are {', '.join(map(repr, [*position][:20]))}"
-        raise InputError(f"{what} {name!r} is unknown; {hint}") from None
+        some = ", ".join(map(quoted, [*position][:20]))
+        hint = f"did you mean {quoted(known[near[0]])}?" if near else f"known are {some}"
+        raise InputError(f"{what} {quoted(name)} is unknown; {hint}") from None
 
 
 def require_known(name: Hashable, known: Iterable[Hashable], what: str) -> None:

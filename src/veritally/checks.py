@@ -1,10 +1,14 @@
-"""Numbers as users give them, checked at the door."""
+"""Numbers and paths as users give them, checked at the door."""
 
 import math
 import operator
+import os
+from pathlib import Path
 from typing import Any
 
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
+
+_LONGEST_NAME, _LONGEST_PATH = 255, 4096  # bytes, as most file systems have it
 
 
 def whole(number: Any, what: str, least: int = 0, most: float = math.inf) -> int:
@@ -15,7 +19,7 @@ def whole(number: Any, what: str, least: int = 0, most: float = math.inf) -> int
         result = least - 1
     if isinstance(number, bool) or not least <= result <= most:
         bounds = f"{least} or more" if most == math.inf else f"from {least} to {most:.0f}"
-        raise InputError(f"{what} must be a whole number, {bounds}, not {number!r}")
+        raise InputError(f"{what} must be a whole number, {bounds}, not {quoted(number)}")
     return result
 
 
@@ -24,7 +28,7 @@ def positive(number: Any, what: str) -> float:
     try:
         return real(number, what, least=1e-100, most=1e100)
     except InputError:
-        raise InputError(f"{what} must be a finite number above 0, not {number!r}") from None
+        raise InputError(f"{what} must be a finite number above 0, not {quoted(number)}") from None
 
 
 def real(number: Any, what: str, least: float = -math.inf, most: float = math.inf) -> float:
@@ -37,5 +41,29 @@ def real(number: Any, what: str, least: float = -math.inf, most: float = math.in
         bounds = (
             "" if least == -math.inf else f", {least:g} or more" if most == math.inf else f" from {least:g} to {most:g}"
         )
-        raise InputError(f"{what} must be a finite number{bounds}, not {number!r}")
+        raise InputError(f"{what} must be a finite number{bounds}, not {quoted(number)}")
     return result
+
+
+def usable_path(given: str | os.PathLike[str]) -> Path:
+    """Require a path that a file or folder can have.
+
+    >>> usable_path("votes.csv").suffix
+    '.csv'
+    """
+    path = Path(given)
+    if problem := _problem(path):
+        raise InputError(f"{quoted(str(path))}: no file can have this name, since {problem}; choose another")
+    return path
+
+
+def _problem(path: Path) -> str:
+    try:
+        names = [os.fsencode(name) for name in path.parts]
+    except UnicodeEncodeError:
+        return "it is no Unicode text"
+    if any(b"\0" in name for name in names):
+        return "it has a NUL character"
+    if max(map(len, names), default=0) > _LONGEST_NAME or len(os.fsencode(path)) > _LONGEST_PATH:
+        return "it is too long"
+    return ""

@@ -1,17 +1,19 @@
 """Description: what a profile holds, and what is odd about it."""
 
-import difflib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 
+from veritally.errors import quoted, short
 from veritally.labels import first_few
 from veritally.profile import Profile
 
 _ABSURD = 100  # times the median count: worth a second look
+_SHOWN = 5  # names in a sentence
+_SHORTEST, _LONGEST = 7, 100  # names, in characters, whose misspellings are looked for: A1 and A2 are none
 
 
 @dataclass(frozen=True)
@@ -65,17 +67,20 @@ class Description:
         ]
 
 
+@np.errstate(over="ignore")  # of numbers beyond all measure
 def describe(profile: Profile) -> Description:
     """Describe one decision or a batch.
 
     >>> describe(Profile(ranks=[[1, 2, 3], [1, 0, 0]], counts=[[3, 3, 3], [1, 1, 0]])).ballots
     {'complete': 1, 'with ties or several blanks': 0, 'partial': 1, 'empty': 0}
     """
+    kind = profile.kind
+    profile = profile if kind == "top" else profile.as_rankings()
     singles = profile.unstack() if profile.batch else [profile]
     shapes = dict.fromkeys(("complete", "with ties or several blanks", "partial", "empty"), 0)
     oddities: list[str] = []
     for name, one in zip(profile.decision_names if profile.batch else ("",), singles, strict=True):
-        where = f"decision {name!r}: " if profile.batch else ""
+        where = f"decision {quoted(name)}: " if profile.batch else ""
         for shape, number in _shapes(one).items():
             shapes[shape] += number
         oddities += [where + oddity for oddity in _oddities(one)]
@@ -87,7 +92,7 @@ def describe(profile: Profile) -> Description:
         decisions=len(singles),
         voters=_range([one.shape[0] for one in singles]),
         alternatives=_range([one.shape[1] for one in singles]),
-        kind=profile.kind,
+        kind=kind,
         ballots=shapes,
         counts=counts,
         oddities=tuple(oddities),
@@ -115,13 +120,16 @@ def _shapes(profile: Profile) -> dict[str, int]:
     }
 
 
+@np.errstate(over="ignore")
 def claims(profile: Profile) -> list[str]:
     """Name the voters of a single decision who claim far more than others."""
     counts = np.asarray(profile.counts)
     seen = counts > 0
-    median = np.median(counts[seen]) if seen.any() else 0
-    absurd = [str(profile.voters[i]) for i in np.flatnonzero((counts > _ABSURD * median).any(axis=-1))]
-    if not absurd or median == 0:
+    if not seen.any() or counts.max() / _ABSURD <= counts[seen].min():
+        return []
+    median = np.median(counts[seen])
+    absurd = [str(profile.voters[i]) for i in np.flatnonzero((counts / _ABSURD > median).any(axis=-1))]
+    if not absurd:
         return []
     return [f"voter {first_few(absurd, 5)} claims up to {counts.max() / median:,.0f} times the median count"]
 
@@ -135,7 +143,8 @@ def _oddities(profile: Profile) -> list[str]:
     for number, words in ((0, "nobody saw {}"), (1, "only one voter saw {}")):
         names = [str(name) for name, saw in zip(profile.alternatives, voters, strict=True) if saw == number]
         if names and len(profile) > 1:
-            found.append(words.format(first_few([_with_twin(name, profile.alternatives) for name in names], 5)))
+            twins = _twins(names[:_SHOWN], profile.alternatives)
+            found.append(words.format(first_few(names, _SHOWN, partial(_with_twin, twins=twins))))
     for what, labels in (("voters", profile.voters), ("alternatives", profile.alternatives)):
         spelt = Counter("".join(str(name).casefold().split()) for name in labels)
         same = [str(name) for name in labels if spelt["".join(str(name).casefold().split())] > 1]
@@ -155,10 +164,33 @@ def _oddities(profile: Profile) -> list[str]:
     return found
 
 
-def _with_twin(name: str, names: Iterable[Any]) -> str:
+def _with_twin(name: str, twins: Mapping[str, str]) -> str:
     """Add to a name another one it may be a misspelling of."""
-    near = difflib.get_close_matches(name, [str(other) for other in names if str(other) != name], n=1, cutoff=0.85)
-    return f"{name} (another is named {near[0]})" if near else name
+    return short(name) + (f" (another is named {short(twins[name])})" if name in twins else "")
+
+
+def _twins(names: Sequence[str], others: Iterable[Hashable]) -> dict[str, str]:
+    """Return for those of the names that may be misspelt, or have been the model, another one like it."""
+    owners: dict[str, list[str]] = {}
+    for name in names:
+        for slip in _slips(name):
+            owners.setdefault(slip, []).append(name)
+    twins: dict[str, str] = {}
+    for other in map(str, others):
+        for name in (name for slip in _slips(other) for name in owners.get(slip, ()) if name != other):
+            twins.setdefault(name, other)
+    return twins
+
+
+def _slips(name: str) -> set[str]:
+    """Return a name and what is left of it without one of its characters; nothing of one too short, or too long.
+
+    Two names have one of these in common if a character was left out, added or changed, or two neighbours swapped. So
+    misspellings are found without comparing each name with each other.
+    """
+    if not _SHORTEST <= len(name) <= _LONGEST:
+        return set()
+    return {name} | {name[:place] + name[place + 1 :] for place in range(len(name))}
 
 
 def _range(sizes: list[int]) -> tuple[int, int]:

@@ -11,7 +11,8 @@ from veritally.arrays import Array
 from veritally.ballots import by_kind
 from veritally.checks import whole
 from veritally.combine import concat
-from veritally.errors import InputError, InputWarning
+from veritally.errors import InputError, InputWarning, quoted
+from veritally.learned.models import SHIPPED
 from veritally.outcome import Outcome, TieBreak
 from veritally.parameters import checked_parameters
 from veritally.profile import Profile
@@ -122,7 +123,7 @@ class _Question:
         info = rule_for(profile, rule)
         choose, seed = whole(choose, "choose", least=1), whole(seed, "seed")
         if tie_break not in ("error", "first", "random"):
-            raise InputError(f"there is no tie-break {tie_break!r}; choose error, first or random")
+            raise InputError(f"there is no tie-break {quoted(tie_break)}; choose error, first or random")
         info.require(parameters)
         return cls(profile.coarsened(info.votes), info, choose, tie_break, seed, parameters)
 
@@ -148,6 +149,7 @@ class _Question:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what comes of it is refused below
             method = made.fitted(profile.ballots, self.seed)
             scores, rounding = method.score(profile.ballots)
+        _require_finite(scores, self.parameters.get("model"))
         _require_evidence(scores, profile, self.choose)
         return Outcome(
             rule=self.info.name,
@@ -178,16 +180,24 @@ def evaluate(profile: Profile, rules: Iterable[str], **parameters: Any) -> dict[
     return scores_of(made, by_kind(profile.ballots, {rule.votes for rule in made.values()}))
 
 
+def _require_finite(scores: Array, model: Any) -> None:
+    """Refuse scores that are no longer numbers, and say what they come from: a user's own weights, or the votes."""
+    given = np.asarray(scores, dtype=float)
+    if (np.isneginf(given) | (np.abs(given) < _LARGEST)).all():
+        return
+    if model is not None and str(model) not in SHIPPED:
+        remedy = "use weights that `veritally train` made, or rescale counts and sigma"
+        raise InputError(f"{model}: with these weights scores are not finite; {remedy}")
+    raise InputError("the votes, counts or sigma are too large or too small to compute with; rescale them")
+
+
 def _require_evidence(scores: Array, profile: Profile, choose: int) -> None:
     """Refuse a decision in which fewer alternatives have a score than are to be chosen."""
-    given = np.asarray(scores, dtype=float)
-    if not (np.isneginf(given) | (np.abs(given) < _LARGEST)).all():
-        raise InputError("the votes, counts or sigma are too large or too small to compute with; rescale them")
-    numbers = np.sum(given > -np.inf, axis=-1)
+    numbers = np.sum(np.asarray(scores) > -np.inf, axis=-1)
     short = np.argwhere(numbers < choose)
     if len(short):
         place = tuple(map(int, short[0]))
-        where = f"decision {profile.decision_names[place[0]]!r}: " if place else ""
+        where = f"decision {quoted(profile.decision_names[place[0]])}: " if place else ""
         if not numbers[place]:
             raise InputError(f"{where}no voter has a vote that this rule can use, so there is nothing to decide")
         raise InputError(f"{where}cannot choose {choose} of {numbers[place]} alternatives")

@@ -2,13 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted, short
 
 # Characters that a terminal obeys: control characters, line breaks, and those that turn the direction of writing.
 _OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -23,10 +23,10 @@ def visible(text: str) -> str:
     return _OBEYED.sub(lambda found: repr(found[0])[1:-1], text)
 
 
-def first_few(names: Sequence[str], most: int) -> str:
-    """List names, of many the first few and how many more there are."""
+def first_few(names: Sequence[Any], most: int, word: Callable[[Any], str] = short) -> str:
+    """List names, each as ``word`` has it, of many the first few and how many more there are."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    return ", ".join(map(word, names[:most])) + more
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Labels:
     def word(self, position: int, decision: int | None) -> str:
         """Say which name stands at a position."""
         names = self.at(decision)
-        return repr(names[position]) if position < len(names) else f"{position} (padding)"
+        return quoted(names[position]) if position < len(names) else f"{position} (padding)"
 
     def existing(self) -> Any:
         """Return which positions are no padding: ``(decision, size)`` if decisions differ, else ``(size,)``."""
@@ -92,5 +92,5 @@ def _unique(names: Sequence[Hashable], size: int, what: str, padded: bool = Fals
         raise InputError(f"{len(names)} {what} names do not fit {size} {what}s")
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
-        raise InputError(f"the {what} name {twice!r} stands twice; names must differ")
+        raise InputError(f"the {what} name {quoted(twice)} stands twice; names must differ")
     return tuple(names)

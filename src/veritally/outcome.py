@@ -12,7 +12,7 @@ import numpy as np
 from veritally.arrays import Array, namespace
 from veritally.ballots import Ballots
 from veritally.belief import LEVEL, Belief, smallest_set, stacked
-from veritally.errors import TieError
+from veritally.errors import TieError, quoted
 from veritally.explanation import Explanation, among_best
 from veritally.labels import first_few
 from veritally.profile import Profile
@@ -124,7 +124,7 @@ class Outcome:
             try:
                 answers.append(one._each(ask))
             except TieError as error:
-                raise TieError(f"decision {name!r}: {error}") from None
+                raise TieError(f"decision {quoted(name)}: {error}") from None
         return answers
 
     # Scores
@@ -437,9 +437,10 @@ def gathered(outcomes: Iterable[Outcome]) -> tuple[str, ...]:
     for outcome in outcomes:
         for name, one in outcome._odd():
             for message in one.remarks:
-                said.setdefault(message, []).append(repr(name))
+                said.setdefault(message, []).append(name)
     return tuple(
-        f"decision{'s' if len(names) > 1 else ''} {first_few(names, 2)}: {message}" for message, names in said.items()
+        f"decision{'s' if len(names) > 1 else ''} {first_few(names, 2, quoted)}: {message}"
+        for message, names in said.items()
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from veritally.ballots import require_known
 from veritally.checks import positive, whole
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 from veritally.noise.observation import LaplaceNoise, NormalNoise, StudentNoise
 from veritally.noise.scenario import PARTS, part
 from veritally.profile import Profile
@@ -60,8 +60,8 @@ def checked_noise(given: Any) -> Any:
     made = part("noise", given)
     if not isinstance(made, NormalNoise | LaplaceNoise | StudentNoise):
         raise InputError(
-            f"the likelihood knows normal, laplace and student noise, not {given!r}; means of several observations are "
-            "near normal whatever these are, so leave it out"
+            f"the likelihood knows normal, laplace and student noise, not {quoted(given)}; means of several "
+            "observations are near normal whatever these are, so leave it out"
         )
     if isinstance(made, StudentNoise) and not _LEAST_FREEDOM <= made.freedom <= _MOST_FREEDOM:
         raise InputError(
@@ -91,7 +91,9 @@ def by_name(given: Mapping[Hashable, Any], profile: Profile, what: str) -> list[
     missing = [name for name in names if name not in given]
     unknown = [name for name in given if name not in names]
     if missing or unknown:
-        problem = f"has none for {missing[0]!r}" if missing else f"names {unknown[0]!r}, which is no alternative"
+        problem = (
+            f"has none for {quoted(missing[0])}" if missing else f"names {quoted(unknown[0])}, which is no alternative"
+        )
         raise InputError(f"{what} by name must name each alternative of the decision; it {problem}")
     return [given[name] for name in names]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veritally.belief import percent
+from veritally.checks import usable_path
 from veritally.errors import InputError
 from veritally.files import refuse_to_replace, write_whole
 from veritally.labels import visible
@@ -94,7 +95,7 @@ def require_picture(path: str | PathLike[str], force: bool = True) -> None:
     except ImportError as error:
         raise InputError("plots need matplotlib: pip install 'veritally[plot]'") from error
     formats = set(Figure().canvas.get_supported_filetypes()) - {"pgf"}  # which needs a TeX installation
-    if Path(path).suffix.lower().lstrip(".") not in formats:
+    if usable_path(path).suffix.lower().lstrip(".") not in formats:
         raise InputError(f"{path}: cannot draw this kind of file; use one of {', '.join(sorted(formats))}")
     if not Path(path).parent.is_dir():
         raise InputError(f"{path}: cannot be written (there is no folder {Path(path).parent})")

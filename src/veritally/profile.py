@@ -34,7 +34,7 @@ from veritally.ballots import (
     square,
     whole_multiplicity,
 )
-from veritally.errors import InputError, InputWarning
+from veritally.errors import InputError, InputWarning, quoted
 from veritally.labels import Labels
 
 
@@ -147,7 +147,7 @@ class Profile:
         for d, names in enumerate(self.alternatives if self._alternatives.each else ()):
             if len(names) < 2:
                 name = d if self.decisions is None else self.decisions[d]
-                raise InputError(f"decision {name!r}: there is a single alternative; it needs two")
+                raise InputError(f"decision {quoted(name)}: there is a single alternative; it needs two")
         self._set("ballots", self._validated(kind, votes, counts, multiplicity, shape))
         for message in self.warnings:
             warnings.warn(message, InputWarning, stacklevel=2)
@@ -234,7 +234,11 @@ class Profile:
     def _place(self, depth: int, index: tuple[int, ...]) -> str:
         """Say which voter (and alternative) an index below ``depth`` batch axes means."""
         decision = index[0] if depth else None
-        words = [f"decision {index[:depth] if self.decisions is None else self.decisions[index[0]]!r}"] if depth else []
+        words = (
+            [f"decision {quoted(index[:depth] if self.decisions is None else self.decisions[index[0]])}"]
+            if depth
+            else []
+        )
         axes = ((self._voters, "voter"), (self._alternatives, "alternative"))
         words += [f"{what} {labels.word(i, decision)}" for (labels, what), i in zip(axes, index[depth:], strict=False)]
         return ", ".join(words)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from veritally.ballots import KINDS, Kind
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 from veritally.inference.mle import MaximumLikelihood
 from veritally.inference.posterior import Posterior
 from veritally.learned.rule import Learned
@@ -371,12 +371,12 @@ def rule_info(name: str) -> RuleInfo:
     'pairwise'
     """
     if not isinstance(name, str):
-        raise InputError(f"a rule is given by its name, not {name!r}; see vt.rules()")
+        raise InputError(f"a rule is given by its name, not {quoted(name)}; see vt.rules()")
     if name in _BY_NAME:
         return _BY_NAME[name]
     near = [known for known in _BY_NAME if name and known.startswith(name)] or difflib.get_close_matches(name, _BY_NAME)
     hint = f"did you mean {' or '.join(near[:3])}?" if near else "see vt.rules() or `veritally rules`"
-    raise InputError(f"there is no rule {name!r}; {hint}")
+    raise InputError(f"there is no rule {quoted(name)}; {hint}")
 
 
 def rule(name: str, **parameters: Any) -> Any:

@@ -1,5 +1,6 @@
 """Wide tables, orders and comparisons: the same votes in other forms, and one sentence for what cannot be read."""
 
+import datetime
 import io
 import sys
 import unicodedata
@@ -8,6 +9,7 @@ from collections import defaultdict
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -409,3 +411,25 @@ def test_any_bytes_give_a_profile_or_an_error_of_one_sentence(tmp_path_factory, 
     path = tmp_path_factory.mktemp("bytes") / f"votes{suffix}"
     path.write_bytes(data.draw(st.one_of(st.binary(max_size=60), mutated(VALID[suffix].encode()))))
     assert "\n" not in read_or_complain(path, ballots=ballots, unranked=unranked)
+
+
+def test_columns_of_a_pandas_frame_may_have_numbers_for_names():
+    frame = pd.DataFrame([["u", 1.0, -2.0], ["v", 2.0, 1.0]], columns=["voter", 0, 1])
+    profile = vt.read(frame)
+    assert profile.alternatives == ("0", "1")
+    np.testing.assert_array_equal(profile.values, [[1, -2], [2, 1]])
+
+
+@pytest.mark.parametrize("names", [["voter", 1, "1"], ["voter", "a", "a"]])
+def test_columns_of_a_frame_that_have_one_name_are_refused(names):
+    with pytest.raises(vt.InputError, match="the frame: two columns have the same name; name each column once"):
+        vt.read(pd.DataFrame([["u", 1.0, -2.0]], columns=names))
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("column", ["voter", "alternative", "decision", "value", "count", "multiplicity"])
+def test_durations_are_neither_names_nor_numbers(library, column):
+    given = {"decision": ["d", "d"], "voter": ["u", "u"], "alternative": ["A", "B"], "value": [1, 2]}
+    given[column] = [datetime.timedelta(1), datetime.timedelta(2)]
+    with pytest.raises(vt.InputError, match=rf"the frame: the column {column} holds Duration.*, not (names|numbers)"):
+        vt.read(library(given))

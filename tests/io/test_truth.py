@@ -46,6 +46,8 @@ def test_spare_truths_are_ignored_with_a_warning():
         ("alternative,truth\nA,1\nB,\n", "line 3: the truth of alternative 'B' is missing"),
         ("alternative,truth\nA,1\n,2\n", "line 3: the alternative is empty"),
         ("decision,alternative,truth\np,A,1\nq,B,2\n", "the votes have no column decision"),
+        ("alternative,truth\nA,1\nB,1e300\n", "line 3: the truth of alternative 'B' is infinite or too large"),
+        ("alternative,truth\n", "has a header but no rows; it needs a row for each alternative"),
         ("", "the truth file is empty"),
     ],
 )

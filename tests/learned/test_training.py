@@ -23,6 +23,7 @@ from veritally.learned.lessons import DeepSetsLesson, UniversalLesson
 from veritally.learned.models import model
 from veritally.learned.practice import decisions
 from veritally.learned.training import fit, measured
+from veritally.learned.weights import load, save
 from veritally.noise.scenario import SCENARIOS
 
 SMALL = Configuration(encoder_layers=1, decoder_layers=1, width=8)
@@ -89,6 +90,57 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path):
         fit(EASY, steps=60, seed=2, checkpoint=checkpoint)
     checkpoint.write_bytes(checkpoint.read_bytes()[:-9])
     with pytest.raises(vt.InputError, match="no safetensors file"):
+        fit(EASY, steps=60, seed=1, checkpoint=checkpoint)
+
+
+def test_interrupted_at_the_first_report_it_starts_anew(tmp_path):
+    checkpoint = tmp_path / "c.checkpoint"
+
+    def stop(progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(EASY, steps=3, seed=1, checkpoint=checkpoint, progress=stop)
+    assert [step for step, *_ in fit(EASY, steps=3, seed=1, checkpoint=checkpoint).curve] == [1, 2, 3]
+
+
+TAMPERED = {
+    "a step beyond the end": lambda arrays: {"step": np.asarray(10**9)},
+    "a step that the curve does not reach": lambda arrays: {"step": arrays["step"] + 1},
+    "a negative step": lambda arrays: {"step": np.asarray(-1)},
+    "a step that is no number": lambda arrays: {"step": np.zeros(2, dtype=np.int64)},
+    "the end without a curve": lambda arrays: {
+        "step": np.asarray(60),
+        "curve": np.zeros((0, 3)),
+        "pending": np.zeros((60, 2)),
+    },
+    "a curve of another shape": lambda arrays: {"curve": np.zeros((3, 2))},
+    "a curve that is a number": lambda arrays: {"curve": np.asarray(1.0)},
+    "parameters of another shape": lambda arrays: {"0000": np.zeros(3, dtype=np.float32)},
+    "parameters that are missing": lambda arrays: {"0000": None},
+}
+
+
+@pytest.fixture(scope="module")
+def interrupted(tmp_path_factory):
+    checkpoint = tmp_path_factory.mktemp("interrupted") / "c.checkpoint"
+
+    def stop(progress):
+        if progress.step == 40:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(EASY, steps=60, seed=1, checkpoint=checkpoint, every=0, progress=stop)
+    return load(checkpoint)
+
+
+@pytest.mark.parametrize("how", TAMPERED)
+def test_a_tampered_checkpoint_is_refused_in_a_sentence(interrupted, tmp_path, how):
+    arrays, about = interrupted
+    changed = {**arrays, **TAMPERED[how](arrays)}
+    checkpoint = tmp_path / "c.checkpoint"
+    save(checkpoint, {name: array for name, array in changed.items() if array is not None}, about)
+    with pytest.raises(vt.InputError, match="is damaged, no state of a training of 60 steps; remove it to start anew"):
         fit(EASY, steps=60, seed=1, checkpoint=checkpoint)
 
 

@@ -129,12 +129,49 @@ def test_cards_that_say_nothing_are_refused(tmp_path, card):
 
 def test_a_card_with_limits_that_are_none_is_refused(tmp_path):
     found = model("learned", "deepsets")
-    for voters in ("many", [], [1], None, [None, 3]):
+    for voters in ("many", [], [1], None, [None, 3], [1, 10**400]):
         card = found.card | {"lesson": found.card["lesson"] | {"voters": voters}}
         path = tmp_path / "w.safetensors"
         save(path, found.parameters, {"veritally": json.dumps(card)})
         with pytest.raises(vt.InputError, match="holds no weights"):
             model(path, "deepsets")
+
+
+HISTORIES = (
+    {"steps": "many"},
+    {"steps": 1.5},
+    {"seed": None},
+    {"loss": "low"},
+    {"loss": 10**400},
+    {"curve": [[1, 2]]},
+    {"curve": [[1, 2, "x"]]},
+    {"curve": 3},
+    {"held_out": [1]},
+    {"held_out": {"a": {"loss": None}}},
+    {"versions": {"numpy": 2}},
+    {"versions": None},
+)
+
+
+@pytest.mark.parametrize("history", HISTORIES, ids=range(len(HISTORIES)))
+def test_a_card_that_does_not_say_how_weights_came_about_is_refused(tmp_path, history):
+    found = model("learned", "deepsets")
+    path = tmp_path / "w.safetensors"
+    save(path, found.parameters, {"veritally": json.dumps(found.card | history)})
+    with pytest.raises(vt.InputError, match="holds no weights"):
+        model(path, "deepsets")
+
+
+@pytest.mark.parametrize(("rule", "network"), [("learned", "deepsets"), ("learned-universal", "universal")])
+def test_weights_too_large_to_compute_with_are_named(tmp_path, rule, network):
+    found = model(rule, network)
+    path = tmp_path / "w.safetensors"
+    huge = {name: np.where(x < 0, -3e38, 3e38).astype(np.float32) for name, x in found.parameters.items()}
+    save(path, huge, {"veritally": json.dumps(found.card)})
+    profile = vt.Profile(ranks=[[1, 2, 3, 4, 5]] * 5, counts=[[9, 9, 9, 9, 9]] * 5)
+    for votes in (profile, vt.stack([profile, profile])):
+        with pytest.raises(vt.InputError, match=f"^{re.escape(str(path))}: with these weights scores are not finite; "):
+            vt.decide(votes, rule=rule, model=str(path))
 
 
 def test_a_file_that_changes_is_read_anew(tmp_path):

@@ -8,7 +8,7 @@ from veritally.cli.options import file_options, force_option, lower_is_better_op
 from veritally.cli.progress import working
 from veritally.cli.screen import say
 from veritally.engine import decide as decide_
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 from veritally.io.votes import read
 
 _EXAMPLES = """\b
@@ -152,5 +152,5 @@ def decide(
 def _number(text: str, option: str) -> float:
     numbers = numbers_in(text, option)
     if len(numbers) != 1:
-        raise InputError(f"{option} takes one number, not {text!r}")
+        raise InputError(f"{option} takes one number, not {quoted(text)}")
     return numbers[0]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 
 if TYPE_CHECKING:
     from veritally.noise.scenario import Scenario
@@ -109,4 +109,4 @@ def numbers_in(text: str, option: str) -> list[float]:
         return [float(item) for item in text.split(",")]
     except ValueError:
         also = ", or NAME=NUMBER for each alternative" if option == "--sigma" else ""
-        raise InputError(f"{option} takes numbers separated by commas{also}, not {text!r}") from None
+        raise InputError(f"{option} takes numbers separated by commas{also}, not {quoted(text)}") from None

@@ -9,6 +9,7 @@ import click
 from veritally.cli.options import force_option, made, noise_options
 from veritally.cli.progress import bar
 from veritally.cli.screen import say
+from veritally.errors import quoted
 
 _EXAMPLES = """\b
 Examples:
@@ -25,7 +26,7 @@ def _range(value: Any) -> tuple[int, int]:
         return value
     found = re.fullmatch(r"(\d+)(?:-(\d+))?", str(value))
     if found is None:
-        raise click.BadParameter(f"{value!r} is no range; write LOW-HIGH, such as 5-349")
+        raise click.BadParameter(f"{quoted(value)} is no range; write LOW-HIGH, such as 5-349")
     low, high = found.groups()
     return int(low), int(high or low)
 

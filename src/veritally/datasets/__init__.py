@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from veritally.arrays import Array
 from veritally.ballots import frozen
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 from veritally.io.truth import read_truth
 from veritally.io.votes import read
 from veritally.profile import Profile
@@ -65,7 +65,7 @@ class Dataset:
         try:
             return parquet.read(self._file(f"{name}.parquet"), f"{self.name}/{name}")
         except FileNotFoundError:
-            raise InputError(f"the data set {self.name} has no table {name!r}; it has votes and truth") from None
+            raise InputError(f"the data set {self.name} has no table {quoted(name)}; it has votes and truth") from None
 
     def _file(self, name: str) -> bytes:
         return files("veritally.datasets").joinpath(self.name, name).read_bytes()
@@ -117,4 +117,4 @@ def load(name: str) -> Dataset:
     for dataset in _DATASETS:
         if dataset.name == name:
             return dataset
-    raise InputError(f"there is no data set {name!r}; there are {', '.join(names())}")
+    raise InputError(f"there is no data set {quoted(name)}; there are {', '.join(names())}")

@@ -11,7 +11,7 @@ import numpy as np
 from veritally.arrays import Array, Random
 from veritally.ballots import numbers
 from veritally.datasets import Dataset
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 from veritally.experiments.lineup import Lineup
 from veritally.experiments.measures import MEASURES
 from veritally.experiments.placebo import exchanged
@@ -106,7 +106,7 @@ def _clusters(given: Any, decisions: int) -> tuple[Hashable, ...]:
         names = tuple(given)
         hash(names)
     except TypeError:
-        raise InputError(f"clusters are given by a list with a name for each decision, not {given!r}") from None
+        raise InputError(f"clusters are given by a list with a name for each decision, not {quoted(given)}") from None
     if len(names) != decisions:
         raise InputError(f"there are {len(names)} clusters for {decisions} decisions; name one for each decision")
     return names

@@ -8,7 +8,7 @@ from typing import Any
 
 from veritally.ballots import KINDS, Kind
 from veritally.checks import whole
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 from veritally.learned.models import SHIPPED
 from veritally.noise.told import Told
 from veritally.parameters import checked_noise
@@ -90,7 +90,9 @@ class Entry:
                     "samples=NUMBER, model=FILE, votes=rankings, sigma=estimated, counts=believed, noise=told, "
                     "omega=estimated and estimate=mean"
                 )
-                raise InputError(f"{text!r}: of a rule's parameters only {known} can be given here, where they apply")
+                raise InputError(
+                    f"{quoted(text)}: of a rule's parameters only {known} can be given here, where they apply"
+                )
         label = ":".join([info.name, *(f"{key}={value}" for key, value in parameters.items())])
         return cls(label, info, tuple(parameters.items()))
 
@@ -140,7 +142,7 @@ class Lineup:
         everything = [info.name for info in fitting if info.votes is not None]
         names: list[str] = []
         if not isinstance(texts, str | Iterable | None):
-            raise InputError(f"rules are given by a list of their names, not {texts!r}")
+            raise InputError(f"rules are given by a list of their names, not {quoted(texts)}")
         for text in ["all"] if texts is None else texts.split(",") if isinstance(texts, str) else texts:
             if text == "all":
                 names += everything

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from veritally.checks import usable_path
 from veritally.experiments.claims import CLAIMS, CLEAR, EXACT, FEW, LIMIT, MANY, against, paired, verdict
 from veritally.experiments.document import (
     Block,
@@ -312,7 +313,7 @@ def reproduce(
         ``tables``, ``voters``, ``rules``, ``instances``, ``seed`` and ``backend``, as for
         :func:`veritally.experiments.tables.measure_tables`.
     """
-    folder, plan = Path(folder), Plan.of(**settings)
+    folder, plan = usable_path(folder), Plan.of(**settings)
     with Ledger(folder / "chunks.jsonl") as kept:
         if not force:
             _refuse_to_replace(folder, (*_FILES, _CONFIGURATION))

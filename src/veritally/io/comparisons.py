@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from veritally.errors import InputError, InputWarning
+from veritally.errors import InputError, InputWarning, quoted, short
 from veritally.io import decisions, frames
 from veritally.io.decisions import Arguments
 from veritally.io.frames import Place
@@ -83,11 +83,11 @@ def parsed(table: pl.DataFrame, place: Place) -> pl.DataFrame:
     word = said.str.to_lowercase().replace_strict(_WORDS, default=None, return_dtype=pl.Float64)
     read = table.with_columns(outcome=pl.when(said == a).then(1.0).when(said == b).then(0.0).otherwise(word))
     for row in np.flatnonzero((table["a"] == table["b"]).to_numpy())[:1]:
-        raise InputError(f"{place(row)}: compares {table['a'][int(row)]!r} with itself")
+        raise InputError(f"{place(row)}: compares {quoted(table['a'][int(row)])} with itself")
     for row in np.flatnonzero(read["outcome"].is_null().to_numpy())[:1]:
         one, other, outcome = (table[part][int(row)] for part in ("a", "b", "outcome"))
-        known = f"it can be {one!r}, {other!r} or tie"
-        raise InputError(f"{place(row)}: the {columns['outcome']} is {outcome!r}; {known}")
+        known = f"it can be {quoted(one)}, {quoted(other)} or tie"
+        raise InputError(f"{place(row)}: the {columns['outcome']} is {quoted(outcome)}; {known}")
     return read
 
 
@@ -95,7 +95,7 @@ def _warn_of_misspelt(names: list[str], place: Place) -> None:
     """Point out a column that is ignored but looks like one for voters."""
     for name in names:
         if near := difflib.get_close_matches(name.lower(), _PARTS["voter"], n=1, cutoff=0.75):
-            message = f"{place.name}: the column {name} is ignored; if it is meant as {near[0]}, rename it"
+            message = f"{place.name}: the column {short(name)} is ignored; if it is meant as {near[0]}, rename it"
             warnings.warn(message, InputWarning, stacklevel=5)
 
 
@@ -118,7 +118,7 @@ def _votes(comparisons: pl.DataFrame, place: Place) -> Arguments:
     multiplicity = np.zeros(m)
     multiplicity[voter] = every
     for row in np.flatnonzero(multiplicity[voter] != every)[:1]:
-        raise InputError(f"{place(row)}: voter {voters[voter[row]]!r} has another multiplicity in another row")
+        raise InputError(f"{place(row)}: voter {quoted(voters[voter[row]])} has another multiplicity in another row")
     pairs = np.zeros((m, n, n))
     np.add.at(pairs, (voter, a, b), times * outcome)
     np.add.at(pairs, (voter, b, a), times * (1 - outcome))

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from veritally.combine import stack
-from veritally.errors import InputError
-from veritally.io.frames import Place, coded, require_room
+from veritally.errors import InputError, quoted
+from veritally.io.frames import Place, coded, named, require_room
 from veritally.profile import Profile
 
 Arguments: TypeAlias = dict[str, Any]
@@ -29,12 +29,14 @@ def each_decision(table: pl.DataFrame, place: Place, votes: Callable[[pl.DataFra
     if "decision" not in table.columns:
         return profile_of(place.name, votes(table, place))
     names, decision = coded(table["decision"], place)
-    ends = np.cumsum(np.bincount(decision))
-    parts = []
-    for name, rows in zip(names, np.split(np.argsort(decision, kind="stable"), ends[:-1]), strict=True):
-        own = replace(place.at(rows), name=f"{place.name}, decision {name!r}")
-        parts.append(profile_of(own.name, votes(table[rows].drop("decision"), own)))
-    sizes = np.array([part.shape for part in parts])
+    order = np.argsort(decision, kind="stable")
+    table, place = table.drop("decision")[order], place.at(order)
+    parts, start = [], 0
+    for name, number in zip(names, np.bincount(decision).tolist(), strict=True):
+        own = replace(place.at(slice(start, start + number)), name=f"{place.name}, decision {quoted(name)}")
+        parts.append(profile_of(own.name, votes(table.slice(start, number), own)))
+        start += number
+    sizes = np.array([np.shape(part.ballots.votes) for part in parts])  # pairs have one axis more than counts
     require_room((len(parts), *sizes.max(axis=0).tolist()), int(sizes.prod(axis=1).sum()), place.name)
     return stack(parts, decisions=names)
 
@@ -43,8 +45,8 @@ def voters(table: pl.DataFrame, place: Place) -> list[str]:
     """Return the voter of each row, named by the row where there is no such column."""
     if "voter" not in table.columns:
         return [f"{place.unit} {line}" for line in place.lines]
-    names, voter = coded(table["voter"], place)
-    if len(names) < table.height:
-        row = np.setdiff1d(np.arange(table.height), np.unique(voter, return_index=True)[1])[0]
-        raise InputError(f"{place(row)}: voter {names[voter[row]]!r} stands twice; give one row for each")
+    names: list[str] = named(table["voter"], place).to_list()
+    if len(set(names)) < len(names):
+        row = np.setdiff1d(np.arange(len(names)), np.unique(names, return_index=True)[1])[0]
+        raise InputError(f"{place(row)}: voter {quoted(names[row])} stands twice; give one row for each")
     return names

@@ -3,9 +3,8 @@
 import difflib
 import math
 import re
-import textwrap
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -15,7 +14,7 @@ import polars as pl
 
 from veritally.arrays import Array
 from veritally.ballots import ballots_of, coarsened
-from veritally.errors import InputError, InputWarning
+from veritally.errors import InputError, InputWarning, quoted, short
 from veritally.io import suspicions
 from veritally.io.options import Options
 from veritally.io.spelling import plain
@@ -25,6 +24,7 @@ from veritally.profile import Profile
 
 COLUMNS = ("decision", "voter", "alternative", "rank", "value", "count", "multiplicity")
 _FEW = 2  # columns
+_NAMELESS = (pl.Object, pl.Binary, pl.Duration)
 _MOST_PADDING = 2**26  # cells that are filled up: half a gigabyte an array
 
 
@@ -38,8 +38,10 @@ def from_native(frame: Any) -> pl.DataFrame:
             table = table.collect()
         if isinstance(native := table.to_native(), pl.DataFrame):
             return native
-        return pl.DataFrame([_column(str(name), table[name]) for name in table.columns])
-    except (TypeError, ValueError, nw.exceptions.NarwhalsError, pl.exceptions.PolarsError) as error:
+        return pl.DataFrame([_column(str(series.name), series) for series in table.iter_columns()])
+    except (nw.exceptions.DuplicateError, pl.exceptions.DuplicateError) as error:
+        raise InputError("the frame: two columns have the same name; name each column once") from error
+    except (TypeError, ValueError, OverflowError, nw.exceptions.NarwhalsError, pl.exceptions.PolarsError) as error:
         raise InputError(f"cannot read votes from {type(frame).__name__}; give a path or a data frame") from error
 
 
@@ -89,7 +91,7 @@ def to_profile(table: pl.DataFrame, place: "Place", said: Options) -> Profile:
         differing = np.flatnonzero(multiplicity[cells[:-1]] != given)
         if len(differing):
             row = differing[0]
-            raise InputError(f"{place(row)}: voter {table['voter'][int(row)]!r} has different multiplicities")
+            raise InputError(f"{place(row)}: voter {quoted(table['voter'][int(row)])} has different multiplicities")
     rest: dict[str, Any] = {
         "multiplicity": multiplicity,
         "alternatives": alternatives,
@@ -229,13 +231,13 @@ class Place:
 
     name: str
     unit: str
-    lines: Any
+    lines: Sequence[int] | Array
 
     def __call__(self, row: Any) -> str:
         """Name a row."""
         return f"{self.name}, {self.unit} {self.lines[int(row)]}"
 
-    def at(self, rows: Array) -> "Place":
+    def at(self, rows: Array | slice) -> "Place":
         """Keep some of the rows."""
         return replace(self, lines=np.asarray(self.lines)[rows])
 
@@ -270,12 +272,12 @@ def _vote_column(table: pl.DataFrame, name: str, ballots: str | None) -> str:
     wanted = [ballots] if ballots in ("value", "rank") else ["value", "rank"]
     given = [column for column in wanted if column in table.columns]
     if not given or not {"voter", "alternative"} <= set(table.columns):
-        found = first_few([textwrap.shorten(column, 30, placeholder="…") for column in table.columns], 12)
+        found = first_few(table.columns, 12)
         needs = f"voter, alternative and {' or '.join(wanted)} (and may have count, multiplicity, decision)"
         other = "" if "alternative" in table.columns else ", or a column of numbers for each alternative"
         texts = [column for column in table.columns if not mostly_numbers(table[column])]
         if other and len(texts) == 1 and "voter" not in table.columns and table.width > _FEW:
-            other += f" (if {texts[0]} has the names of voters, rename it voter)"
+            other += f" (if {short(texts[0])} has the names of voters, rename it voter)"
         raise InputError(f"{name}: found the columns {found}; needs {needs}{other}")
     return next((column for column in given if table[column].null_count() < table.height), given[0])
 
@@ -285,14 +287,15 @@ def _warn_of_misspelt(table: pl.DataFrame, name: str) -> None:
     for column in table.columns:
         near = difflib.get_close_matches(column.lower(), COLUMNS, n=1, cutoff=0.75)
         if column not in COLUMNS and near and near[0] not in table.columns:
-            message = f"{name}: the column {column} is ignored; if it is meant as {near[0]}, rename it"
+            message = f"{name}: the column {short(column)} is ignored; if it is meant as {near[0]}, rename it"
             warnings.warn(message, InputWarning, stacklevel=4)
             return
     if "count" in table.columns:
         return
     others = [column for column in table.columns if column not in COLUMNS and _are_numbers(table[column])]
     if others:
-        message = f"{name}: there is no column count, so all count the same; if {others[0]} is meant as such, rename it"
+        meant = f"if {short(others[0])} is meant as such, rename it"
+        message = f"{name}: there is no column count, so all count the same; {meant}"
         warnings.warn(message, InputWarning, stacklevel=4)
 
 
@@ -302,13 +305,18 @@ def _are_numbers(column: pl.Series) -> bool:
     return column.dtype.is_numeric() and not column.has_nulls()
 
 
+def named(column: pl.Series, place: Place) -> pl.Series:
+    """Return the names in a column as text; refuse what are none."""
+    if column.dtype.is_nested() or column.dtype in _NAMELESS:
+        raise InputError(f"{place.name}: the column {short(column.name)} holds {short(column.dtype)}, not names")
+    if column.null_count():
+        raise InputError(f"{place(np.flatnonzero(column.is_null().to_numpy())[0])}: the {short(column.name)} is empty")
+    return column.cast(pl.String)
+
+
 def coded(column: pl.Series, place: Place) -> tuple[list[str], Array]:
     """Return the names in a column in order of appearance, and for each row the position of its name."""
-    if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary):
-        raise InputError(f"{place.name}: the column {column.name} holds {column.dtype}, not names")
-    if column.null_count():
-        raise InputError(f"{place(np.flatnonzero(column.is_null().to_numpy())[0])}: the {column.name} is empty")
-    column = column.cast(pl.String)
+    column = named(column, place)
     names = column.unique(maintain_order=True)
     codes = column.rle_id()
     if codes[-1] + 1 != len(names):  # not sorted: each name has to be looked up
@@ -340,7 +348,7 @@ def _no_cell_twice(flat: Array, cells: int, table: pl.DataFrame, place: Place) -
     row = int(np.setdiff1d(np.arange(len(flat)), first)[0])
     voter, alternative = (table[column][row] for column in ("voter", "alternative"))
     raise InputError(
-        f"{place(row)}: voter {voter!r} and alternative {alternative!r} stand twice; give one row for each"
+        f"{place(row)}: voter {quoted(voter)} and alternative {quoted(alternative)} stand twice; give one row for each"
     )
 
 
@@ -371,14 +379,14 @@ def _may_hold_numbers(column: pl.Series) -> bool:
 def numbers(column: pl.Series, place: Place) -> Array:
     """Return a column as floats, blanks as NaN; text is named with its row."""
     if not _may_hold_numbers(column):
-        raise InputError(f"{place.name}: the column {column.name} holds {column.dtype}, not numbers")
+        raise InputError(f"{place.name}: the column {short(column.name)} holds {short(column.dtype)}, not numbers")
     parsed = column.cast(pl.Float64, strict=False)
-    text = parsed.is_null() & column.is_not_null()
-    if text.any():
-        row = int(np.flatnonzero(text.to_numpy())[0])
+    if parsed.null_count() > column.null_count():
+        row = int(np.flatnonzero((parsed.is_null() & column.is_not_null()).to_numpy())[0])
         doubt = _doubt(column[row])
-        raise InputError(f"{place(row)}: {column[row]!r} in the column {column.name} is not a number{doubt}")
-    return parsed.fill_null(np.nan).to_numpy()
+        column_name = short(column.name)
+        raise InputError(f"{place(row)}: {quoted(column[row])} in the column {column_name} is not a number{doubt}")
+    return parsed.to_numpy()  # nulls of floats become NaN
 
 
 def _doubt(text: str) -> str:

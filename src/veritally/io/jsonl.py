@@ -2,20 +2,28 @@
 
 import io
 import json
+import re
 from collections import Counter
 from contextlib import suppress
 
 import polars as pl
 
 from veritally.errors import InputError, quoted
+from veritally.io.sizes import MOST_CELLS, MOST_COLUMNS, require_cells, require_shallow
 from veritally.io.text import first_line, require_text
 
 UNIT, FIRST_ROW = "row", 1
+_KEY = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"\s*:')
 
 
 def read(data: bytes, name: str) -> pl.DataFrame:
     """Read one object a line."""
     require_text(data, name)
+    for number, line in enumerate(data.split(b"\n"), FIRST_ROW):
+        require_shallow(line, f"{name}, {UNIT} {number}")
+    rows, keys = data.count(b"\n") + 1, data.count(b":")
+    if keys > MOST_COLUMNS or rows * keys > MOST_CELLS:  # as many columns, where lines differ in their keys
+        require_cells(rows, len(set(_KEY.findall(data))), name)
     try:
         table = pl.read_ndjson(io.BytesIO(data.removeprefix(b"\xef\xbb\xbf")), infer_schema_length=None)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:

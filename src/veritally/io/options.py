@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from veritally.arrays import Array
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 
 BallotColumn: TypeAlias = Literal["value", "rank", "top"]
 Unranked: TypeAlias = Literal["below", "unknown"]
@@ -24,9 +24,9 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.ballots not in (None, *get_args(BallotColumn)):
-            raise InputError(f"ballots can be value, rank or top, not {self.ballots!r}")
+            raise InputError(f"ballots can be value, rank or top, not {quoted(self.ballots)}")
         if self.unranked not in (None, *get_args(Unranked)):
-            raise InputError(f"unranked can be below or unknown, not {self.unranked!r}")
+            raise InputError(f"unranked can be below or unknown, not {quoted(self.unranked)}")
 
     def refuse(self, name: str, what: str, *options: str) -> None:
         """Refuse options that say nothing about ``what``."""

@@ -1,7 +1,6 @@
 """Orders as text, best first: ``A > B = C``, ``3: A > B`` of three voters, ``A (40) > B (2)`` with counts."""
 
 import re
-import textwrap
 import warnings
 from functools import partial
 from os import PathLike
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from veritally.errors import InputError, InputWarning, quoted
+from veritally.errors import InputError, InputWarning, quoted, short
 from veritally.io import decisions, frames
 from veritally.io.decisions import Arguments
 from veritally.io.frames import Place
@@ -58,7 +57,9 @@ def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
     said.refuse(place.name, "orders", "counts")
     said.require_ranks(place.name)
     if table["order"].dtype not in (pl.String, pl.Null):
-        raise InputError(f"{place.name}: the column order holds {table['order'].dtype}, not text such as A > B = C")
+        raise InputError(
+            f"{place.name}: the column order holds {short(table['order'].dtype)}, not text such as A > B = C"
+        )
     orders = table["order"].cast(pl.String)
     _require_clear_numbers(orders, place)
     if (row := _row_of_years(orders)) is not None:
@@ -117,10 +118,11 @@ def parsed(text: str, where: str) -> Order:
             count = _COUNT.search(item)
             name = item[: count.start() if count else None].strip()
             if not name:
-                short = textwrap.shorten(text, 60, placeholder="…")
-                raise InputError(f"{where}: a name is missing in {short!r}; write orders such as A > B = C")
+                raise InputError(
+                    f"{where}: a name is missing in {quoted(text.strip())}; write orders such as A > B = C"
+                )
             if name in counts:
-                raise InputError(f"{where}: lists {name!r} twice; list each alternative once")
+                raise InputError(f"{where}: lists {quoted(name)} twice; list each alternative once")
             counts[name] = float(count[1]) if count else None
             tier.append(name)
         tiers.append(tier)
@@ -133,9 +135,9 @@ def encoded(profile: Profile, path: str | PathLike[str]) -> bytes:
     counts = dict(zip(profile.alternatives, np.asarray(profile.counts).T.tolist(), strict=True))
     for name, own in counts.items():
         if _MARKS.search(str(name).strip()) or not str(name).strip():
-            raise InputError(f"{path}: the name {name!r} cannot stand in an order; rename it")
+            raise InputError(f"{path}: the name {quoted(name)} cannot stand in an order; rename it")
         if not any(own):
-            raise InputError(f"{path}: nobody saw {name!r}, and orders only name what was seen; leave it out")
+            raise InputError(f"{path}: nobody saw {quoted(name)}, and orders only name what was seen; leave it out")
     texts = {name: str(name).strip() for name in counts}
     # Where a name might be taken for one with a number, all numbers are written.
     counted = any(count not in (0, 1) for own in counts.values() for count in own) or any(
@@ -183,7 +185,7 @@ def _votes(table: pl.DataFrame, place: Place, said: Options) -> Arguments:
         said.refuse(place.name, "orders with counts", "unranked")
         for row, order in enumerate(orders):
             if lacking := [name for name, count in order.counts.items() if count is None]:
-                raise InputError(f"{place(row)}: {lacking[0]!r} has no count; give counts everywhere or nowhere")
+                raise InputError(f"{place(row)}: {quoted(lacking[0])} has no count; give counts everywhere or nowhere")
         given["counts"] = np.array([[order.counts.get(name, 0) for name in alternatives] for order in orders])
     return given
 

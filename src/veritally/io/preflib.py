@@ -2,7 +2,6 @@
 
 import re
 import tempfile
-import textwrap
 import warnings
 from collections import Counter
 from functools import partial
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from veritally.ballots import whole_multiplicity
-from veritally.errors import InputError, InputWarning
+from veritally.errors import InputError, InputWarning, quoted
 from veritally.io import decisions, orders
 from veritally.io.options import Options
 from veritally.io.text import first_line, require_text
@@ -35,13 +34,13 @@ def to_profile(data: bytes, name: str, said: Options) -> Profile:
     instance = _parsed(data, name)
     names: dict[int, str] = instance.alternatives_name
     if twice := [other for other, many in Counter(names.values()).items() if many > 1]:
-        raise InputError(f"{name}: two alternatives have the name {twice[0]!r}; give each its own")
+        raise InputError(f"{name}: two alternatives have the name {quoted(twice[0])}; give each its own")
     for order in instance.orders:
         listed = [number for tier in order for number in tier]
         if unknown := [number for number in listed if number not in names]:
             raise InputError(f"{name}: an order lists alternative {unknown[0]}, which the header does not name")
         if twice := [names[number] for number, many in Counter(listed).items() if many > 1]:
-            raise InputError(f"{name}: an order lists {twice[0]!r} twice; list each alternative once")
+            raise InputError(f"{name}: an order lists {quoted(twice[0])} twice; list each alternative once")
     said.require_unranked(name, complete=all(sum(map(len, order)) == len(names) for order in instance.orders))
     tiers = [[[names[number] for number in tier] for tier in order] for order in instance.orders]
     given = orders.arguments(tiers, list(names.values()), said, name)
@@ -59,7 +58,7 @@ def encoded(profile: Profile, path: str | PathLike[str]) -> bytes:
         raise InputError(f"{path}: PrefLib files hold no counts; write .orders or a table, or drop_counts")
     names = {number: str(name).strip() for number, name in enumerate(profile.alternatives, 1)}
     if unfit := [name for name in names.values() if len(name.splitlines()) != 1]:
-        raise InputError(f"{path}: the name {unfit[0]!r} cannot stand in a PrefLib file; rename it")
+        raise InputError(f"{path}: the name {quoted(unfit[0])} cannot stand in a PrefLib file; rename it")
     number = {name: j for j, name in enumerate(profile.alternatives, 1)}
     votes: Counter[tuple[tuple[int, ...], ...]] = Counter()
     for order, many in zip(tiers, whole_multiplicity(profile.multiplicity, partial(profile._place, 0)), strict=True):
@@ -88,8 +87,7 @@ def _parsed(data: bytes, name: str) -> Any:
         if plain.startswith("#"):
             header.append(line.strip())
         elif plain and not _ORDER.fullmatch(plain):
-            short = textwrap.shorten(line, 40, placeholder="…")
-            raise InputError(f"{name}, line {number}: {short!r} is not an order such as 3: 1,{{2,4}},3")
+            raise InputError(f"{name}, line {number}: {quoted(line.strip())} is not an order such as 3: 1,{{2,4}},3")
         elif plain:
             rest.append(plain)
     if not rest:

@@ -3,12 +3,14 @@
 import io
 import re
 import warnings
+from collections import Counter
 
 import numpy as np
 import polars as pl
 
 from veritally.arrays import Array
-from veritally.errors import InputError, InputWarning
+from veritally.errors import InputError, InputWarning, short
+from veritally.io.sizes import require_cells
 
 # An apostrophe before what a spreadsheet would calculate; one more before what has some already.
 _PUT = (r"^('*[=+\-@])", "'${1}")
@@ -28,15 +30,17 @@ def read(data: bytes, name: str) -> pl.DataFrame:
     data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     header = data.split(b"\n", 1)[0]
     separator = max(",\t;", key=lambda mark: header.count(mark.encode()))
+    require_cells(data.count(b"\n"), header.count(separator.encode()) + 1, name)
     try:
         table = pl.read_csv(io.BytesIO(data), separator=separator, infer_schema=False)
     except pl.exceptions.PolarsError as error:
         problem = "a row has more fields than the header" if "more fields" in str(error) else first_line(error)
         raise InputError(f"{name}: is not a well-formed table ({problem})") from error
     names = _replaced([column.strip() for column in table.columns], _TAKEN_OFF)
-    twice = [column.split("_duplicated_")[0] for column in names if "_duplicated_" in column or names.count(column) > 1]
+    times = Counter(names)
+    twice = [column.split("_duplicated_")[0] for column in names if "_duplicated_" in column or times[column] > 1]
     if twice:
-        raise InputError(f"{name}: the column {twice[0]} stands twice; name each column once")
+        raise InputError(f"{name}: the column {short(twice[0])} stands twice; name each column once")
     table.columns = names
     table = table.with_columns(pl.all().str.strip_chars().replace("", None).str.replace(*_TAKEN_OFF))
     _require_all_fields(table, data, separator, name)
@@ -120,8 +124,8 @@ def require_text(data: bytes, name: str) -> None:
 
 
 def first_line(error: Exception) -> str:
-    """Return what an error says, in a line."""
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    """Return what an error says, in a short line."""
+    return short((str(error).splitlines() or [type(error).__name__])[0])
 
 
 def _line(data: bytes, position: int) -> int:

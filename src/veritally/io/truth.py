@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veritally.arrays import Array
-from veritally.errors import InputError, InputWarning
+from veritally.errors import InputError, InputWarning, quoted
 from veritally.files import write_whole
 from veritally.io.votes import encoded, load
+from veritally.labels import first_few
 from veritally.profile import Profile
 
 if TYPE_CHECKING:
     import polars as pl
 
     from veritally.io.frames import Place
+
+_LARGEST = 1e150  # of a truth, whose square is taken
 
 
 def read_truth(source: Any, profile: Profile) -> Array:
@@ -45,11 +48,13 @@ def read_truth_and_clusters(source: Any, profile: Profile) -> tuple[Array, tuple
     table = table.rename(frames.plain_names(table.columns, ("decision", "alternative", "truth", "cluster")))
     needed = ["decision", "alternative", "truth"] if profile.batch else ["alternative", "truth"]
     if not set(needed) <= set(table.columns):
-        found = ", ".join(table.columns[:12])
+        found = first_few(table.columns, 12)
         raise InputError(f"{name}: found the columns {found}; a truth file for these votes needs {', '.join(needed)}")
     if not profile.batch and "decision" in table.columns and table["decision"].n_unique() > 1:
         raise InputError(f"{name}: has the truth of several decisions, but the votes have no column decision")
     table, place = frames.filled_rows(table, place)
+    if not table.height:
+        raise InputError(f"{name}: has a header but no rows; it needs a row for each alternative")
     for column in needed[:-1]:
         frames.coded(table[column], place)
     numbers = frames.numbers(table["truth"], place)
@@ -58,8 +63,9 @@ def read_truth_and_clusters(source: Any, profile: Profile) -> tuple[Array, tuple
     for row, (key, number) in enumerate(zip(keys, numbers, strict=True)):
         if key in given:
             raise InputError(f"{place(row)}: {_words(key)} stands twice; give one truth for each")
-        if not np.isfinite(number):
-            raise InputError(f"{place(row)}: the truth of {_words(key)} is missing or infinite; give a finite number")
+        if not abs(number) < _LARGEST:
+            problem = "missing" if np.isnan(number) else "infinite or too large to compute with"
+            raise InputError(f"{place(row)}: the truth of {_words(key)} is {problem}; give a finite number")
         given[key] = float(number)
     truth = np.full((*profile.batch, profile.shape[-1]), np.nan)
     wanted = set()
@@ -107,7 +113,7 @@ def truth_table(truth: Array, profile: Profile) -> "pl.DataFrame":
     import polars as pl
 
     if np.shape(truth) != (*profile.batch, profile.shape[-1]):
-        raise InputError(f"the truth has the shape {np.shape(truth)}; these votes are {profile!r}")
+        raise InputError(f"the truth has the shape {np.shape(truth)}; these votes are {quoted(profile)}")
     cells = _cells(profile)
     columns: dict[str, list[Any]] = {"decision": [key[0] for _, key in cells]} if profile.batch else {}
     columns["alternative"] = [key[-1] for _, key in cells]
@@ -128,4 +134,4 @@ def _cells(profile: Profile) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
 
 
 def _words(key: tuple[Any, ...]) -> str:
-    return f"alternative {key[-1]!r}" + (f" of decision {key[0]!r}" if len(key) > 1 else "")
+    return f"alternative {quoted(key[-1])}" + (f" of decision {quoted(key[0])}" if len(key) > 1 else "")

@@ -10,7 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-from veritally.errors import InputError, InputWarning
+from veritally.checks import usable_path
+from veritally.errors import InputError, InputWarning, quoted
 from veritally.files import write_whole
 from veritally.io.options import BallotColumn, Form, Options, Unranked
 from veritally.profile import Profile
@@ -145,7 +146,7 @@ def _table_of(profile: Profile, form: Form) -> "pl.DataFrame":
     from veritally.io import comparisons, frames, wide
 
     if form not in get_args(Form):
-        raise InputError(f"form can be tidy or wide, not {form!r}")
+        raise InputError(f"form can be tidy or wide, not {quoted(form)}")
     if profile.kind == "pairs" and form == "tidy":
         return comparisons.from_profile(profile)
     return wide.from_profile(profile) if form == "wide" else frames.from_profile(profile)
@@ -182,7 +183,7 @@ def _opened(source: str | PathLike[str], what: str) -> _File:
             raise InputError("standard input is closed; give a file")
         name, data, suffix = "standard input", sys.stdin.buffer.read(), ""
     else:
-        path = Path(source)
+        path = usable_path(source)
         name, suffix = str(source), path.suffix
         try:
             data = path.read_bytes()
@@ -226,7 +227,7 @@ def _table_in(file: _File) -> "tuple[pl.DataFrame, Place]":
 
 def _format_for(path: str | PathLike[str], formats: dict[str, str]) -> str:
     """Tell the format from the suffix."""
-    suffix = Path(path).suffix.lower()
+    suffix = usable_path(path).suffix.lower()
     if suffix not in formats:
         raise InputError(f"{path}: cannot tell the format from the suffix; use one of {', '.join(formats)}")
     return formats[suffix]

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from veritally.arrays import Array
-from veritally.errors import InputError, InputWarning
+from veritally.errors import InputError, InputWarning, quoted, short
 from veritally.io import decisions, frames, suspicions
 from veritally.io.decisions import Arguments
 from veritally.io.frames import Place
@@ -33,20 +33,20 @@ def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
     table = _parsed(table, place)
     if said.counts is not None:
         table = _with_counts(table, place.name, *said.counts)
-    cells = _cells(table)
+    cells = dict.fromkeys(_cells(table))  # by which a name is found at once
     alternatives = [name for name in cells if not (name.endswith("_count") and name.removesuffix("_count") in cells)]
-    counted = [name for name in alternatives if _count(name) in cells]
-    if counted:
+    counted = next((name for name in alternatives if _count(name) in cells), None)
+    if counted is not None:
         said.refuse(place.name, "votes with counts", "unranked")
-        if lacking := [name for name in alternatives if name not in counted]:
-            found = f"there is a column {_count(counted[0])} but no {_count(lacking[0])}"
+        if lacking := [name for name in alternatives if _count(name) not in cells]:
+            found = f"there is a column {short(_count(counted))} but no {short(_count(lacking[0]))}"
             raise InputError(f"{place.name}: {found}; give the counts of all alternatives or of none")
     votes = table.select(alternatives).to_numpy()
     kind = _kind(votes, place.name, said)
     if kind == "ranks":
         said.require_ranks(place.name)
     shared = "decision" in table.columns
-    read = partial(_votes, alternatives=alternatives, counted=bool(counted), kind=kind, shared=shared, said=said)
+    read = partial(_votes, alternatives=alternatives, counted=counted is not None, kind=kind, shared=shared, said=said)
     profile = decisions.each_decision(table, place, read)
     for remark in _suspicions(alternatives, votes, kind, place):
         warnings.warn(remark, InputWarning, stacklevel=4)
@@ -114,8 +114,9 @@ def _with_counts(table: pl.DataFrame, name: str, counts: pl.DataFrame, where: Pl
     counts, where = frames.filled_rows(counts.rename(frames.plain_names(counts.columns)), where)
     counts = _parsed(counts, where)
     for one, other, owner in ((table, counts, where.name), (counts, table, name)):
-        if lacking := [column for column in _cells(one) if column not in other.columns]:
-            raise InputError(f"{owner}: has no column {lacking[0]}; votes and counts need the same columns")
+        known = set(other.columns)
+        if lacking := [column for column in _cells(one) if column not in known]:
+            raise InputError(f"{owner}: has no column {short(lacking[0])}; votes and counts need the same columns")
     if table.height != counts.height:
         sizes = f"{counts.height} rows of counts for {table.height} of votes"
         raise InputError(f"{where.name}: has {sizes}; give one for each voter")
@@ -132,7 +133,7 @@ def _matching(wanted: pl.DataFrame, found: pl.DataFrame, name: str) -> list[int]
         raise InputError(f"{name}: has the counts of a voter twice; give a row for each, with the decision if needed")
     keys = [tuple(map(str, key)) for key in wanted.rows()]
     if lacking := [key for key in keys if key not in row]:
-        raise InputError(f"{name}: has no counts of voter {lacking[0][-1]!r}; give a row for each voter")
+        raise InputError(f"{name}: has no counts of voter {quoted(lacking[0][-1])}; give a row for each voter")
     return [row[key] for key in keys]
 
 
@@ -141,10 +142,13 @@ def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
     frames.require_different(profile.voters)
     frames.require_different(profile.alternatives)
     names = [str(name) for name in profile.alternatives]
+    others = set(names)
     if taken := [
-        name for name in names if name.strip().lower() in _TAKEN or name.removesuffix("_count") in {*names} - {name}
+        name
+        for name in names
+        if name.strip().lower() in _TAKEN or (name.endswith("_count") and name.removesuffix("_count") in others)
     ]:
-        raise InputError(f"an alternative named {taken[0]!r} cannot be a column of a wide table; rename it")
+        raise InputError(f"an alternative named {quoted(taken[0])} cannot be a column of a wide table; rename it")
     votes, counts = np.asarray(profile.ballots.votes), np.asarray(profile.counts)
     if profile.kind == "top":
         votes = np.where(votes > 0, 1.0, np.nan)

@@ -117,7 +117,7 @@ def _losses(held: dict[str, Any]) -> list[str]:
 def _plain(value: Any) -> str:
     if isinstance(value, list) and value and isinstance(value[0], list):
         return ", ".join(" × ".join(map(str, pair)) for pair in value)
-    if isinstance(value, list) and len(value) == 2:
+    if isinstance(value, list) and len(value) == 2 and all(isinstance(end, int | float) for end in value):
         return f"{value[0]:g} to {value[1]:g}"
     if isinstance(value, list | tuple):
         return ", ".join(map(_plain, value))

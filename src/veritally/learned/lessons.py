@@ -11,7 +11,7 @@ import numpy as np
 from veritally.arrays import Array, Random
 from veritally.ballots import Ballots, coarsened
 from veritally.checks import positive, real, whole
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 from veritally.learned.agreement import Estimate
 from veritally.learned.deepsets import Configuration, DeepSets
 from veritally.learned.layers import initial
@@ -271,7 +271,7 @@ def _range(given: Any, what: str, least: int) -> tuple[int, int]:
     """Return from where to where numbers are drawn; one number stands for itself."""
     pair = given if isinstance(given, tuple | list) else (given, given)
     if len(pair) != 2:
-        raise InputError(f"{what} are drawn from the lowest to the highest number; give two, not {given!r}")
+        raise InputError(f"{what} are drawn from the lowest to the highest number; give two, not {quoted(given)}")
     low = whole(pair[0], f"the lowest number of {what}", least=least)
     return low, whole(pair[1], f"the highest number of {what}", least=low)
 

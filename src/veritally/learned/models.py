@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from veritally.checks import real, usable_path, whole
 from veritally.errors import InputError
 from veritally.learned.deepsets import Configuration, DeepSets
 from veritally.learned.layers import Parameters, Shapes
@@ -61,7 +62,8 @@ class Model:
 def model(source: str | Path, network: str) -> Model:
     """Return a model of a network, shipped by name or from a file."""
     name = str(source)
-    path = files("veritally.learned").joinpath("models", f"{name}.safetensors") if name in SHIPPED else Path(name)
+    shipped = files("veritally.learned").joinpath("models", f"{name}.safetensors")
+    path = shipped if name in SHIPPED else usable_path(name)
     found = _read(str(path), _stamp(str(path)))
     if found.network != network:
         wanted = {"deepsets": "--rule learned", "universal": "--rule learned-universal"}[found.network]
@@ -84,12 +86,23 @@ def _read(path: str, stamp: tuple[int, int]) -> Model:
     try:
         made = Model(parameters, json.loads(about[_KEY]))
         shapes, _ = _shapes(made.card["lesson"]), made.limits
-    except (KeyError, ValueError, TypeError, IndexError, RecursionError):
+        _require_history(made.card)
+    except (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError, RecursionError):
         raise InputError(f"{path}: holds no weights of a learned rule; `veritally train` makes such files") from None
     single = all(x.dtype == np.float32 for x in parameters.values())
     if {name: x.shape for name, x in parameters.items()} != shapes or not single:
         raise InputError(f"{path}: its weights do not fit the network that its card describes")
     return made
+
+
+def _require_history(card: dict[str, Any]) -> None:
+    """Refuse a card that does not say how the weights came about; whoever reads it later may rely on it."""
+    whole(card["steps"], "steps"), whole(card["seed"], "seed"), real(card["loss"], "loss")
+    numbers = [number for row in (card["held_out"] or {}).values() for number in row.values()]
+    for number in [*numbers, *(number for step, loss, right in card["curve"] for number in (step, loss, right))]:
+        real(number, "a number of the card")
+    if not all(isinstance(version, str) for version in card["versions"].values()):
+        raise ValueError("versions")
 
 
 def _shapes(lesson: Any) -> Shapes:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from veritally.ballots import require_known
-from veritally.checks import whole
-from veritally.errors import InputError
+from veritally.checks import usable_path, whole
+from veritally.errors import InputError, quoted
 from veritally.files import refuse_to_replace, write_whole
 from veritally.learned.card import carded, rule_of, written
 from veritally.learned.card import held_out as measure_held_out
@@ -107,8 +107,8 @@ def train(
 def checked_path(given: Any) -> Path:
     """Require a name that weights can have, in a folder that can be written to."""
     if not isinstance(given, str | PathLike):
-        raise InputError(f"weights are kept in a file; give its name, not {given!r}")
-    path = Path(given)
+        raise InputError(f"weights are kept in a file; give its name, not {quoted(given)}")
+    path = usable_path(given)
     if path.suffix != SUFFIX:
         raise InputError(f"{path}: weights are kept in a file whose name ends in {SUFFIX}")
     if path.is_dir():
@@ -186,7 +186,7 @@ class _Work:
         except InputError:  # nothing, or damaged
             return None
         same = card["lesson"] == json.loads(json.dumps(recipe.to_dict()))
-        if not same or (card["steps"], card["seed"]) != (self.batches, self.seed):
+        if not same or (card["steps"], card["seed"]) != (self.batches, self.seed) or not card["curve"]:
             return None
         curve = [(int(step), float(loss), float(right)) for step, loss, right in card["curve"]]
         return Trained(dict(model(path, "deepsets").parameters), curve)

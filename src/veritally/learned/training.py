@@ -122,11 +122,11 @@ def fit(
     state = _State(0, parameters, parameters, optimiser.init(parameters), [], [])
     identity = json.dumps({"lesson": lesson.to_dict(), "steps": steps, "seed": seed}, sort_keys=True)
     if checkpoint is not None and checkpoint.exists():
-        state = _restored(checkpoint, identity, state)
+        state = _restored(checkpoint, identity, state, steps)
     now = state
     try:
         programs = _compiled(lesson, optimiser, state, key)
-        curve, pending = state.curve, list(state.pending)
+        curve, pending = list(state.curve), list(state.pending)
         stride = max(1, steps // _POINTS)
         parameters, mean, moments = jax.tree.map(jnp.array, (state.parameters, state.mean, state.moments))
         saved = time.monotonic()
@@ -212,7 +212,7 @@ def _save(path: Path, identity: str, state: _State) -> None:
     save(path, {**arrays, **besides, "pending": pending}, {"identity": identity})
 
 
-def _restored(path: Path, identity: str, fresh: _State) -> _State:
+def _restored(path: Path, identity: str, fresh: _State, steps: int) -> _State:
     """Read a state of the same training."""
     import jax
 
@@ -220,11 +220,25 @@ def _restored(path: Path, identity: str, fresh: _State) -> _State:
     if about.get("identity") != identity:
         raise InputError(f"{path}: is from another training; remove it, or choose another name for this one")
     leaves, tree = jax.tree.flatten((fresh.parameters, fresh.mean, fresh.moments))
-    found = [arrays[f"{k:04d}"] for k in range(len(leaves))]
-    parameters, mean, moments = jax.tree.unflatten(tree, found)
+    if not _are_state(arrays, leaves, steps):
+        raise InputError(f"{path}: is damaged, no state of a training of {steps:,} steps; remove it to start anew")
+    parameters, mean, moments = jax.tree.unflatten(tree, [arrays[f"{k:04d}"] for k in range(len(leaves))])
     curve = [(int(step), float(loss), float(right)) for step, loss, right in arrays["curve"]]
     pending = list(arrays["pending"].astype(np.float32))
     return _State(int(arrays["step"]), parameters, mean, moments, curve, pending)
+
+
+def _are_state(arrays: Mapping[str, Array], leaves: Sequence[Any], steps: int) -> bool:
+    """Whether arrays are those that ``_save`` writes on the way to so many steps."""
+    shapes = {f"{k:04d}": np.shape(leaf) for k, leaf in enumerate(leaves)}
+    own = {name: arrays[name].shape for name in shapes if name in arrays}
+    if own != shapes or not {"step", "curve", "pending"} <= arrays.keys():
+        return False
+    step, curve, pending = (arrays[name] for name in ("step", "curve", "pending"))
+    if step.shape != () or step.dtype.kind != "i" or (curve.shape[1:], pending.shape[1:]) != ((3,), (2,)):
+        return False
+    reached = curve[-1, 0] if len(curve) else 0  # by the curve; what came after it is pending
+    return bool(0 <= step <= steps and reached + len(pending) == step and (len(curve) or step < steps))
 
 
 def measured(lesson: Lesson, parameters: dict[str, Array], seed: int = 0, batches: int = 64) -> tuple[float, float]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from veritally.arrays import Array, Random, for_loop, namespace, ndtr
 from veritally.checks import real
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 from veritally.noise.prior import FixedTruth, Prior
 
 
@@ -123,7 +123,7 @@ class BernoulliArms(Observation):
 
     def __post_init__(self) -> None:
         if self.link not in ("logistic", "probit", "identity"):
-            raise InputError(f"the link can be logistic, probit or identity, not {self.link!r}")
+            raise InputError(f"the link can be logistic, probit or identity, not {quoted(self.link)}")
 
     def truth(self, drawn: Array) -> Array:
         """Turn what was drawn into probabilities."""

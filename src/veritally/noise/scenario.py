@@ -11,7 +11,7 @@ import numpy as np
 from veritally.arrays import Array, Random, Shape, namespace
 from veritally.ballots import KINDS, Kind, require_known
 from veritally.checks import positive, whole
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 from veritally.noise.errors import CountError, Percentage, Replacement
 from veritally.noise.experience import (
     ConstantCounts,
@@ -125,7 +125,7 @@ class Scenario:
         self._set("votes", {"value": "values", "rank": "rankings"}.get(self.votes, self.votes))
         kinds = [kind for kind in KINDS if kind not in ("pairs", "mixed")]
         if self.votes not in kinds:
-            raise InputError(f"votes can be {', '.join(kinds)}, not {self.votes!r}")
+            raise InputError(f"votes can be {', '.join(kinds)}, not {quoted(self.votes)}")
         self._check()
 
     def _check(self) -> None:
@@ -200,7 +200,7 @@ def part(what: str, given: Any) -> Any:
         try:
             return make(*map(_number, rest))
         except TypeError as error:
-            raise InputError(f"{given!r}: {name} takes {_parameters(make) or 'no numbers'}") from error
+            raise InputError(f"{quoted(given)}: {name} takes {_parameters(make) or 'no numbers'}") from error
     if what == "prior" and isinstance(given, Sequence | np.ndarray):
         return FixedTruth(*given)
     if what == "experience" and isinstance(given, int | float | np.number):
@@ -211,7 +211,7 @@ def part(what: str, given: Any) -> Any:
     hook = what == "count_error" and (given is None or callable(given))
     if hook or isinstance(given, kinds):  # type: ignore[arg-type]
         return given
-    raise InputError(f"the {what} can be {', '.join(PARTS[what])}, not {given!r}")
+    raise InputError(f"the {what} can be {', '.join(PARTS[what])}, not {quoted(given)}")
 
 
 def _number(text: str) -> Any:
@@ -255,6 +255,6 @@ def scenario(name: str | Scenario, **changes: Any) -> Scenario:
     if isinstance(name, Scenario):
         return name.replace(**changes)
     if not isinstance(name, str):
-        raise InputError(f"a scenario is a Scenario or one of {', '.join(SCENARIOS)}, not {name!r}")
+        raise InputError(f"a scenario is a Scenario or one of {', '.join(SCENARIOS)}, not {quoted(name)}")
     require_known(name, SCENARIOS, "scenario")
     return SCENARIOS[name].replace(**changes)

@@ -1,0 +1,101 @@
+"""Well-formed files of every form, from which the broken ones are made."""
+
+import io
+import json
+from typing import NamedTuple
+
+import polars as pl
+
+TIDY = """\
+decision,voter,alternative,rank,value,count,multiplicity
+d1,u,A,1,2.5,40,1
+d1,u,B,2,1.5,3,1
+d1,u,C,,,0,1
+d1,v,A,2,-1,5,2
+d1,v,B,1,0.5,7,2
+d2,u,X,1,3,1,1
+d2,u,Y,2,2,9,1
+d2,w,X,1,1e3,2.5,1
+d2,w,Y,,,12,1
+"""
+PLAIN = "voter,alternative,value\nu,A,1.5\nu,B,-2\nv,A,0.25\nv,B,3\nw,B,1\n"
+RANKED = "Voter,Alternative,Rank,Count,colour\nu,A,1,3,red\nu,B,2,3,blue\nv,A,2,1,\nv,B,1,9,red\n"
+EUROPEAN = "voter;alternative;value;count\nu;A;1,5;3\nu;B;2,25;1\nv;A;0,5;2\nv;B;1;4\n"
+WIDE = (
+    "decision,voter,A,B,C,A_count,B_count,C_count\nd,u,1,2,,5,5,0\nd,v,,1,2,2,3,1\ne,u,3,1,2,1,1,1\ne,v,1,2,3,4,4,4\n"
+)
+BARE = "voter,A,B,C\nu,-1.5,2,0\nv,3,2.5,\nw,1,,2\n"
+COUNTS = "voter,A,B,C\nw,3,0,1\nu,1,2,3\nv,4,5,6\n"
+ORDER_TABLE = 'decision,voter,order,multiplicity\nd,u,A > B = C,1\nd,v,"B > A, or so",2\ne,u,X > Y,1\ne,w,Y > X,3\n'
+ORDERS = "# Of a panel\nA (5) > B (5)\n\n2: B (3) > C (1) > A (2)  # twice\nC (1) = B (2)\n"
+PLAIN_ORDERS = "A > B > C\nB = C > A\n3: C > A\n"
+COMPARISONS = """\
+decision,judge,model_a,model_b,winner,times,multiplicity
+d,u,A,B,model_a,2,1
+d,u,B,C,tie (bothbad),1,1
+d,v,A,C,C,1,3
+e,v,C,A,b,1,1
+e,u,A,B,left,4,1
+"""
+CROWD = "worker,left,right,winner\nu,A,B,A\nu,B,C,left\nv,A,C,C\n"
+TRUTH = "decision,alternative,truth\nd1,A,1\nd1,B,0.5\nd1,C,-2\nd2,X,0\nd2,Y,1e3\n"
+
+_HEADER = """\
+# FILE NAME: fuzz.{kind}
+# TITLE: A panel
+# DESCRIPTION:
+# DATA TYPE: {kind}
+# MODIFICATION TYPE: original
+# RELATES TO:
+# RELATED FILES:
+# PUBLICATION DATE: 2020-01-01
+# MODIFICATION DATE: 2020-01-01
+# NUMBER ALTERNATIVES: 3
+# NUMBER VOTERS: {voters}
+# NUMBER UNIQUE ORDERS: 2
+# ALTERNATIVE NAME 1: A
+# ALTERNATIVE NAME 2: B
+# ALTERNATIVE NAME 3: C
+"""
+PREFLIB = {
+    "soc": _HEADER.format(kind="soc", voters=5) + "3: 1,2,3\n2: 3,1,2\n",
+    "soi": _HEADER.format(kind="soi", voters=4) + "3: 1,2\n1: 3\n",
+    "toc": _HEADER.format(kind="toc", voters=4) + "3: 1,{2,3}\n1: {1,2,3}\n",
+    "toi": _HEADER.format(kind="toi", voters=4) + "3: {1,2}\n1: 3,{1,2}\n",
+}
+
+
+class Seed(NamedTuple):
+    """A well-formed file: its suffix and content, and what has to be said of it to read it."""
+
+    suffix: str
+    data: bytes
+    options: dict[str, str]
+
+
+def _seed(suffix: str, text: str, **options: str) -> Seed:
+    return Seed(suffix, text.encode(), options)
+
+
+def table(text: str) -> pl.DataFrame:
+    """Return the table of a CSV, numbers as numbers."""
+    return pl.read_csv(io.BytesIO(text.encode()))
+
+
+def json_lines(text: str) -> str:
+    """Return the rows of a CSV as JSON Lines."""
+    return "".join(json.dumps(row) + "\n" for row in table(text).rows(named=True))
+
+
+TABLES = (TIDY, PLAIN, RANKED, WIDE, BARE, ORDER_TABLE, COMPARISONS, CROWD)
+SAID = {WIDE: {"ballots": "rank"}, BARE: {"ballots": "value"}}
+
+VOTES = (
+    *(_seed(".csv", text, **SAID.get(text, {})) for text in (*TABLES, EUROPEAN)),
+    *(_seed(".tsv", text.replace(",", "\t"), **SAID.get(text, {})) for text in (TIDY, WIDE, COMPARISONS)),
+    *(_seed(".jsonl", json_lines(text), **SAID.get(text, {})) for text in TABLES),
+    *(_seed(suffix, text) for suffix in (".orders", ".txt") for text in (ORDERS, PLAIN_ORDERS)),
+    *(_seed(f".{kind}", text, unranked="below") for kind, text in PREFLIB.items()),
+    _seed(".txt", PREFLIB["toi"], unranked="unknown"),
+)
+TRUTHS = (_seed(".csv", TRUTH), _seed(".jsonl", json_lines(TRUTH)))  # of TIDY
