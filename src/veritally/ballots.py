@@ -125,7 +125,7 @@ def coarsened(ballots: Ballots, kind: Kind) -> Ballots:
     if kind == ballots.kind:
         return ballots
     if kind not in KINDS:
-        raise InputError(f"there are no votes of the kind {kind!r}; kinds are {', '.join(KINDS)}")
+        raise InputError(f"there are no votes of the kind {quoted(kind)}; kinds are {', '.join(KINDS)}")
     if KINDS.index(kind) < KINDS.index(ballots.kind) and kind != "mixed":
         raise InputError(f"{ballots.kind} cannot become {kind}: votes can be made coarser, not finer")
     if kind == "differences" and counts.shape[-1] != 2:

@@ -18,7 +18,7 @@ def test_broken_files_give_a_result_or_a_sentence(tmp_path):
 @pytest.fixture(scope="module")
 def misbehaved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("misbehaviour")
-    return fuzz(0, 0, 14, folder, trial="misbehaviour:trial", seconds=1, silence=3)
+    return fuzz(0, 0, 14, folder, trial="misbehaviour:trial", seconds=1, silence=9)
 
 
 @pytest.mark.parametrize("number", WRONG)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from veritally.arrays import Array
-from veritally.errors import InputError, InputWarning, short
+from veritally.errors import InputError, InputWarning, quoted, short
 from veritally.io.sizes import require_cells
 
 # An apostrophe before what a spreadsheet would calculate; one more before what has some already.
@@ -95,7 +95,7 @@ def write(table: pl.DataFrame, buffer: io.BytesIO, suffix: str) -> None:
         if not name or name != name.strip() or "\r" in name or "\0" in name:
             lost = "an empty name, outer spaces, carriage returns and NUL"
             raise InputError(
-                f"the name {name!r} has what CSV loses ({lost}); rename it, or write Parquet or JSON Lines"
+                f"the name {quoted(name)} has what CSV loses ({lost}); rename it, or write Parquet or JSON Lines"
             )
     table = table.with_columns(names.with_columns(pl.all().str.replace(*_PUT)))
     table = table.rename(dict(zip(table.columns, _replaced(table.columns, _PUT), strict=True)))

@@ -92,14 +92,14 @@ def _clusters(table: "pl.DataFrame", place: "Place", profile: Profile) -> tuple[
     of: dict[str, str] = {}
     for row, (decision, cluster) in enumerate(table.select(pl.col("decision", "cluster").cast(pl.String)).iter_rows()):
         if of.setdefault(decision, cluster) != cluster:
-            other = f"in another row in {of[decision]!r}"
+            other = f"in another row in {quoted(of[decision])}"
             raise InputError(
-                f"{place(row)}: decision {decision!r} is in the cluster {cluster!r}, and {other}; give one"
+                f"{place(row)}: decision {quoted(decision)} is in the cluster {quoted(cluster)}, and {other}; give one"
             )
     names = [str(decision) for decision in profile.decision_names]
     for name in names:
         if name not in of:
-            raise InputError(f"{place.name}: there is no cluster for decision {name!r}, which stands in the votes")
+            raise InputError(f"{place.name}: no cluster for decision {quoted(name)}, which stands in the votes")
     return tuple(of[name] for name in names)
 
 
