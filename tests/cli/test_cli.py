@@ -179,7 +179,7 @@ def test_parameters_of_rules(file):
     [
         (["missing.csv"], "there is no such file"),
         (["."], "is a folder"),
-        (["x" * 300], "cannot be read (File name too long)"),
+        (["x" * 300], "no file can have this name, since it is too long"),
         ([PANEL, "--rule", "bord"], "there is no rule 'bord'; did you mean borda or borda+arithmetic or borda+?"),
         ([PANEL, "--rule", "mean"], "the rule mean needs values, but these votes are rankings"),
         ([PANEL, "--choose", "7"], "cannot choose 7 of 6"),

@@ -238,7 +238,7 @@ def test_messages_of_other_sources(votes, tmp_path):
         vt.read(pl.DataFrame({"voter": [["u"]], **names}))
     with pytest.raises(vt.InputError, match="the column rank holds Boolean"):
         vt.read(pl.DataFrame({"voter": ["u"], "alternative": ["A"], "rank": [True]}))
-    with pytest.raises(vt.InputError, match="cannot read votes from DataFrame"):
+    with pytest.raises(vt.InputError, match="the frame: two columns have the same name"):
         vt.read(pd.DataFrame([[1, 2]], columns=["voter", "voter"]))
     rows = [("p", f"v{i}", a) for i in range(9000) for a in "AB"] + [
         (f"d{i}", "v", a) for i in range(9000) for a in "AB"
