@@ -6,7 +6,7 @@ import pytest
 import veritally as vt
 from support import random_profile
 from veritally import engine
-from veritally.outcome import gathered
+from veritally.outcome import Remarks
 from veritally.progress import listening
 
 TIED = vt.Profile(order=[[*"AB"], [*"BA"]])
@@ -15,7 +15,7 @@ APART = vt.Profile(ranks=[[1, 2, 0, 0], [0, 0, 1, 2]], counts=[[1, 1, 0, 0], [0,
 
 def pieces(profile, monkeypatch, at_once=2, **given):
     monkeypatch.setattr(engine, "_MOST_AT_ONCE", at_once)
-    return list(engine.decide_in_pieces(profile, **given))
+    return [question.outcome() for question in engine.questions(profile, **given)]
 
 
 def test_pieces_say_what_the_whole_says(monkeypatch):
@@ -48,7 +48,10 @@ def test_each_remark_is_made_once(monkeypatch):
     parts = pieces(batch, monkeypatch, sigma=1, tau=1)
     with pytest.warns(vt.InputWarning, match="no votes compare"):
         whole = vt.decide(batch, sigma=1, tau=1)
-    assert gathered(parts) == whole.remarks
+    remarks = Remarks()
+    for part in parts:
+        remarks.add(part)
+    assert remarks.lines() == whole.remarks
     assert len(whole.remarks) == 1
 
 
@@ -59,3 +62,9 @@ def test_progress_is_heard():
     assert heard == sorted(heard)
     assert len(heard) > 5
     assert 0 <= heard[0] < heard[-1] <= 1
+
+
+def test_a_decision_without_evidence_is_refused_before_any_is_decided():
+    empty = vt.Profile(ranks=[[0, 0]], counts=[[0, 0]])
+    with pytest.raises(vt.InputError, match="decision 1: no voter has a vote"):
+        engine.questions(vt.stack([TIED, empty]), sigma=1, tau=1)

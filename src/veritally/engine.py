@@ -1,7 +1,7 @@
 """Running rules over profiles: one rule for a decision, many rules for a comparison."""
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -67,13 +67,13 @@ def decide(
         profile = concat(profile)
     if not isinstance(profile, Profile):
         raise InputError(f"decide takes a Profile, not {type(profile).__name__}; vt.read makes one of files and frames")
-    outcome = _Question.of(profile, rule, choose, tie_break, seed, parameters).outcome()
+    outcome = Question.of(profile, rule, choose, tie_break, seed, parameters).outcome()
     for message in outcome.remarks:
         warnings.warn(message, InputWarning, stacklevel=2)
     return outcome
 
 
-def decide_in_pieces(
+def questions(
     profile: Profile,
     rule: str | None = None,
     *,
@@ -81,23 +81,21 @@ def decide_in_pieces(
     tie_break: TieBreak = "error",
     seed: int = 0,
     **parameters: Any,
-) -> Iterator[Outcome]:
-    """Decide some decisions of a batch at a time, as :func:`decide` would all of them, and yield outcomes as they come.
+) -> "list[Question]":
+    """Return what to decide, some decisions of a batch at a time, each some seconds of work.
 
-    A single decision, and a batch whose decisions are not independent, are one piece. Nothing is warned of: what there
-    is to remark on is in each outcome.
+    Their outcomes say of each decision what :func:`decide` says. A single decision, and a batch whose decisions are not
+    independent, are one question. Outcomes do not warn: what there is to remark on is in :attr:`Outcome.remarks`.
     """
-    question = _Question.of(profile, rule, choose, tie_break, seed, parameters)
-    size = question.piece
+    whole_question = Question.of(profile, rule, choose, tie_break, seed, parameters)
+    size = whole_question.piece
     if size is None or not profile.batch:
-        yield question.outcome()
-        return
-    for start in range(0, profile.batch[0], size):
-        yield question.part(start, start + size).outcome()
+        return [whole_question]
+    return [whole_question.part(start, start + size) for start in range(0, profile.batch[0], size)]
 
 
 @dataclass(frozen=True)
-class _Question:
+class Question:
     """Votes, the rule to decide them by, and how ties are broken; checked."""
 
     profile: Profile
@@ -118,6 +116,7 @@ class _Question:
         seed: int,
         parameters: dict[str, Any],
     ) -> Self:
+        """Check what a user asks."""
         if rule is None and "model" in parameters:
             rule = "learned"
         info = rule_for(profile, rule)
@@ -125,6 +124,7 @@ class _Question:
         if tie_break not in ("error", "first", "random"):
             raise InputError(f"there is no tie-break {quoted(tie_break)}; choose error, first or random")
         info.require(parameters)
+        _require_evidence(np.where(profile.ballots.mask, 0.0, -np.inf), profile, choose)
         return cls(profile.coarsened(info.votes), info, choose, tie_break, seed, parameters)
 
     @property

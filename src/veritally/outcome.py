@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
@@ -300,7 +300,9 @@ class Outcome:
     def remarks(self) -> tuple[str, ...]:
         """The warnings that come from the rule, not from the votes alone."""
         if self.profile.batch:
-            return gathered([self])
+            remarks = Remarks()
+            remarks.add(self)
+            return remarks.lines()
         messages = []
         seen = np.sum(np.asarray(self.profile.counts) > 0, axis=0)
         names = self.profile.alternatives
@@ -431,17 +433,24 @@ class Outcome:
         return f"Outcome({self.rule}: {' > '.join(' = '.join(map(str, tier)) for tier in self.ranking)})"
 
 
-def gathered(outcomes: Iterable[Outcome]) -> tuple[str, ...]:
-    """Return what there is to remark on several batches, each remark once with the decisions it is about."""
-    said: dict[str, list[str]] = {}
-    for outcome in outcomes:
+class Remarks:
+    """What there is to remark on several batches, each remark once with the decisions it is about."""
+
+    def __init__(self) -> None:
+        self._about: dict[str, list[Any]] = {}
+
+    def add(self, outcome: Outcome) -> None:
+        """Take up what there is to remark on one more batch."""
         for name, one in outcome._odd():
             for message in one.remarks:
-                said.setdefault(message, []).append(name)
-    return tuple(
-        f"decision{'s' if len(names) > 1 else ''} {first_few(names, 2, quoted)}: {message}"
-        for message, names in said.items()
-    )
+                self._about.setdefault(message, []).append(name)
+
+    def lines(self) -> tuple[str, ...]:
+        """Return a sentence for each remark."""
+        return tuple(
+            f"decision{'s' if len(names) > 1 else ''} {first_few(names, 2, quoted)}: {message}"
+            for message, names in self._about.items()
+        )
 
 
 def tiers(scores: Array, rounding: Array) -> list[list[int]]:

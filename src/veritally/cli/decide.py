@@ -1,15 +1,28 @@
 """``veritally decide``: votes in, decision out."""
 
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import click
 
 from veritally.cli.options import file_options, force_option, lower_is_better_option, numbers_in, sigma_in
-from veritally.cli.progress import working
+from veritally.cli.progress import Shown, bar, duration, working
 from veritally.cli.screen import say
-from veritally.engine import decide as decide_
-from veritally.errors import InputError, quoted
+from veritally.engine import Question, questions
+from veritally.errors import InputError, InputWarning, quoted
 from veritally.io.votes import read
+from veritally.outcome import Outcome, Remarks
+from veritally.progress import listening
+
+_LONG = 30.0  # seconds left, for which people would like to know a quicker way
+_QUICKER = (
+    "Quicker are --sigma with --tau, where you know how noisy one observation is beside the spread of the truths, and "
+    "--rule learned-universal, for rankings and favourites."
+)
+_FIT = 0.6  # of the work that is done before it is found out how sure the answer is, about
 
 _EXAMPLES = """\b
 Examples:
@@ -130,23 +143,65 @@ def decide(
         require_picture(plot, force)
     with working(file):
         profile = read(file, ballots=ballots, lower_is_better=lower_is_better, counts=counts, unranked=unranked)
-        outcome = decide_(profile, rule, choose=choose, tie_break=tie_break or "error", seed=seed, **parameters)
-        _ = outcome.belief
+    asked = questions(profile, rule, choose=choose, tie_break=tie_break or "error", seed=seed, **parameters)
+    if plot is not None and len(asked) > 1:  # a picture is of all
+        asked = [Question.of(profile, rule, choose, tie_break or "error", seed, parameters)]
+    with bar(f"Deciding {Path(file).name}") as show:
+        outcomes: Iterable[Outcome] = _decided(asked, show)
+        if plot is not None or tie_break == "error":  # and nothing is printed before it is known that nothing is tied
+            outcomes = kept = list(outcomes)
         if tie_break == "error":
-            _ = outcome.chosen
+            _ = [outcome.chosen for outcome in kept]
         if as_json:
-            click.echo(outcome.to_json(explain=explain))
+            for outcome in outcomes:
+                click.echo(outcome.to_json(explain=explain))
         else:
-            from veritally.cli.tables import print_outcome
+            from veritally.cli.tables import print_outcomes
 
             if lower_is_better:
                 click.echo("Values are negated, since lower is better.")
-            print_outcome(outcome, explain)
+            print_outcomes(outcomes, profile, explain)
     if plot is not None:
         from veritally.plots import save
 
-        save(outcome, plot)
+        save(kept[0], plot)
         say(f"Saved {plot}", err=True)
+
+
+def _decided(asked: list[Question], show: Shown) -> Iterator[Outcome]:
+    """Decide one question after the other; show how far it is, and say how it would be quicker if it takes long."""
+    start, hinted = time.monotonic(), False
+
+    def follow(done: int, share: float) -> None:
+        nonlocal hinted
+        whole = (done + share) / len(asked)
+        show(whole)
+        left = (time.monotonic() - start) * (1 - whole) / whole if whole else 0.0
+        if left > _LONG and not hinted and asked[0].info.name == "posterior":
+            hinted = True
+            show.hide()
+            say(f"This takes about {duration(left)} more. {_QUICKER}", err=True)
+
+    remarks = Remarks()
+    for done, question in enumerate(asked):
+        with listening(lambda share, done=done: follow(done, _FIT * share)):  # type: ignore[misc]
+            outcome = question.outcome()
+        singles = outcome.singles()
+        for number, (_, one) in enumerate(singles):
+            follow(done, _FIT + (1 - _FIT) * number / len(singles))
+            _ = one.belief
+        show.hide()
+        if len(asked) == 1:
+            _warn(outcome.remarks)
+        else:
+            remarks.add(outcome)
+        yield outcome
+    _warn(remarks.lines())
+
+
+def _warn(remarks: Iterable[str]) -> None:
+    for remark in remarks:
+        warnings.warn(remark, InputWarning, stacklevel=2)
 
 
 def _number(text: str, option: str) -> float:

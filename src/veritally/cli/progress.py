@@ -3,11 +3,15 @@
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeAlias
+
+from rich.markup import escape
 
 from veritally.cli.screen import say
+from veritally.labels import visible
 
 _FELT = 2.0  # seconds
 _STEP = 0.1  # of the work, after which a log gets a line
@@ -16,8 +20,7 @@ _STEP = 0.1  # of the work, after which a log gets a line
 @contextmanager
 def working(file: str) -> Iterator[None]:
     """Say on standard error that a file is being worked on, once that takes longer than a moment."""
-    hint = "what takes longest: σ and τ to be estimated, counts or noise that need a mixture, long ties, many decisions"
-    timer = threading.Timer(_FELT, lambda: say(f"Working on {Path(file).name} … ({hint})", err=True))
+    timer = threading.Timer(_FELT, lambda: say(f"Working on {Path(file).name} …", err=True))
     timer.daemon = True
     timer.start()
     try:
@@ -27,37 +30,54 @@ def working(file: str) -> Iterator[None]:
 
 
 @contextmanager
-def bar(what: str) -> Iterator[Callable[..., None]]:
+def bar(what: str) -> Iterator["Shown"]:
     """Show how much is done and how much time is left: a bar on a terminal, a line now and then in a log.
 
-    Yields a function that takes the share of the work that is done, and perhaps what else there is to say.
+    Yields a function that takes the share of the work that is done, and perhaps what else there is to say. Before
+    anything else is printed on the way, its ``hide`` must be called. Of work that is over in a moment nothing is shown.
     """
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield _Log(what)
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    shown = _Log(what) if sys.stderr is None or not sys.stderr.isatty() else _Bar(what)
+    try:
+        yield shown
+    finally:
+        shown.hide()
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=1.0)
-        yield lambda share, note="": progress.update(
-            task, completed=share, description=f"{what} ({note})" if note else what
+
+class _Bar:
+    """A bar on a terminal."""
+
+    def __init__(self, what: str) -> None:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            TaskProgressColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
         )
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left:"),
+            TimeRemainingColumn(),
+        )
+        self.what, self.start = visible(what), time.monotonic()
+        self.progress = Progress(*columns, console=Console(stderr=True), transient=True)
+        self.task = self.progress.add_task(escape(self.what), total=1.0)
+
+    def __call__(self, share: float, note: str = "") -> None:
+        text = f"{self.what} ({note})" if note else self.what
+        self.progress.update(self.task, completed=share, description=escape(text))
+        if time.monotonic() - self.start > _FELT:
+            self.progress.start()
+
+    def hide(self) -> None:
+        """Leave the terminal to others until there is more to show."""
+        self.progress.stop()
 
 
 class _Log:
@@ -67,16 +87,24 @@ class _Log:
         self.what, self.said = what, 0.0
         self.before: float | None = None  # what an earlier run has done
 
+    def hide(self) -> None:
+        """Leave lines where they are."""
+
     def __call__(self, share: float, note: str = "") -> None:
         if self.before is None or share < self.said:  # another piece of work
             self.before, self.said, self.start = share, share, time.monotonic()
         spent = time.monotonic() - self.start
-        if spent > 2 and share < 1 and share - self.said >= _STEP:
+        if spent > _FELT and share < 1 and share - self.said >= _STEP:
             left = spent * (1 - share) / (share - self.before)
             also = f" ({note})" if note else ""
-            say(f"{self.what}: {share:.0%} done, about {_duration(left)} left{also}", err=True)
+            say(f"{self.what}: {share:.0%} done, about {duration(left)} left{also}", err=True)
             self.said = share
 
 
-def _duration(seconds: float) -> str:
+Shown: TypeAlias = _Bar | _Log
+"""What shows how far work is."""
+
+
+def duration(seconds: float) -> str:
+    """Write a duration as a person would."""
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -13,7 +13,9 @@ from veritally.belief import LEVEL, Belief, percent
 from veritally.cli.screen import Text, fitted
 from veritally.description import claims
 from veritally.explanation import Explanation
+from veritally.labels import visible
 from veritally.outcome import Outcome
+from veritally.profile import Profile
 from veritally.registry import RuleInfo
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from veritally.experiments.tables import Reproduction
 
 _BAR, _SHORT = 30, 20  # characters
+_NAME = 20  # characters of a name for which columns keep room
 _FEWEST = 2  # alternatives
 _ROUGH = 0.1  # of importance samples that count, below which the answer is rough
 _MANIFOLD = 5  # leads in one contribution, beyond which shares of the lead say little
@@ -29,27 +32,46 @@ _MOST_DIGITS = 6  # before and behind the point
 _WIDEST = 120  # of a table of numbers, which rather wraps than loses digits
 
 
-def print_outcome(outcome: Outcome, explain: bool) -> None:
-    """Print one decision whole, many in a line each unless they are to be explained."""
+def print_outcomes(outcomes: Iterable[Outcome], profile: Profile, explain: bool) -> None:
+    """Print one decision whole, many in a line each unless they are to be explained, as they come."""
     console = Console(highlight=False)
-    if not outcome.profile.batch:
-        _print_single(console, outcome, explain)
-        return
-    if explain:
-        for name, one in outcome.singles():
-            console.print(Text(f"Decision {name}", style="bold underline"))
-            _print_single(console, one, explain)
-            console.print()
-        return
-    table = Table(box=None, header_style="dim", pad_edge=False)
+    widths = _widths(profile) if profile.batch else (0, 0)
+    for number, outcome in enumerate(outcomes):
+        if not outcome.profile.batch:
+            _print_single(console, outcome, explain)
+        elif explain:
+            for name, one in outcome.singles():
+                console.print(Text(f"Decision {name}", style="bold underline"))
+                _print_single(console, one, explain)
+                console.print()
+        else:
+            _print_lines(console, outcome, widths, head=number == 0)
+
+
+def _widths(profile: Profile) -> tuple[int, int]:
+    """Return how many characters names of decisions and of alternatives have at most."""
+    alternatives = set(profile.alternatives)
+    if any(isinstance(name, tuple) for name in alternatives):  # of each decision
+        alternatives = {name for names in alternatives for name in names}
+    decisions, names = (max(len(visible(str(x))) for x in some) for some in (profile.decision_names, alternatives))
+    return decisions, names
+
+
+def _print_lines(console: Console, outcome: Outcome, widths: tuple[int, int], head: bool) -> None:
+    """Print each decision of a batch in a line, in columns of such widths."""
+    decisions, alternatives = widths
+    table = Table(box=None, header_style="dim", pad_edge=False, show_header=head)
     first = "winner" if outcome.choose == 1 else f"best {outcome.choose}"
-    sure = () if outcome.p_best is None else ("P(best)",)
-    for title in ("decision", first, *sure, "runner-up", "lead", "voters"):
+    sure = {} if outcome.p_best is None else {"P(best)": 7}
+    titles = {"decision": decisions, first: alternatives, **sure, "runner-up": alternatives, "lead": 7, "voters": 6}
+    for title, width in titles.items():
         number = title in ("P(best)", "lead", "voters")
-        table.add_column(title, justify="right" if number else "left", no_wrap=number)
+        wide = max(min(width, _NAME), len(title))
+        table.add_column(title, justify="right" if number else "left", no_wrap=number, min_width=wide)
     for name, one in outcome.singles():
         table.add_row(*map(Text, (str(name), *_summary(one))))
-    console.print(Text(f"By {_method(outcome)}"))
+    if head:
+        console.print(Text(f"By {_method(outcome)}"))
     *names, lead, voters = (column for column in table.columns if column.header != "P(best)")
     console.print(fitted(console, table, names, spare=[voters, lead]))
 
