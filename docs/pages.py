@@ -2,6 +2,7 @@
 
 import csv
 import inspect
+import json
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -102,9 +103,47 @@ def commands() -> str:
 
 def which_rule() -> str:
     """Return the page on choosing a rule, its table of figures filled in anew."""
-    start, end = "<!-- measured -->\n", "<!-- end -->"
-    before, _, rest = (DOCS / "which-rule.md").read_text(encoding="utf-8").partition(start)
-    return before + start + "\n".join(_measured()) + "\n" + end + rest.partition(end)[2]
+    return _filled((DOCS / "which-rule.md").read_text(encoding="utf-8"), "measured", "end", _measured())
+
+
+def limits() -> str:
+    """Return the page on limits, its tables of figures filled in anew."""
+    page = (DOCS / "limits.md").read_text(encoding="utf-8")
+    for name, table in (("sizes", _sizes()), ("favourites", _favourites())):
+        page = _filled(page, name, f"end of {name}", table)
+    return page
+
+
+def _filled(page: str, start: str, end: str, lines: Iterable[str]) -> str:
+    """Put lines between two marks of a page."""
+    start, end = f"<!-- {start} -->\n", f"<!-- {end} -->"
+    before, _, rest = page.partition(start)
+    return before + start + "\n".join(lines) + "\n" + end + rest.partition(end)[2]
+
+
+def _sizes() -> Iterable[str]:
+    """CPU seconds of each rule by size."""
+    rows = json.loads((DOCS / "limits" / "sizes.json").read_text(encoding="utf-8"))
+    seconds = {(row["rule"], row["voters"], row["alternatives"]): row["seconds"] for row in rows}
+    sizes = list(dict.fromkeys((row["voters"], row["alternatives"]) for row in rows))
+    yield f"| voters × alternatives | {' | '.join(f'{m:,} × {n}' for m, n in sizes)} |"
+    yield f"|---|{'---:|' * len(sizes)}"
+    for rule in dict.fromkeys(row["rule"] for row in rows):
+        taken = [seconds.get((rule, *size)) for size in sizes]
+        yield f"| {rule} | {' | '.join('–' if x is None else f'{x:.2g}' if x < 10 else f'{x:.0f}' for x in taken)} |"
+
+
+def _favourites() -> Iterable[str]:
+    """Table what is said of winners by favourites, and what is so."""
+    yield "| voters × alternatives | seen | said | right | regret expected | regret |"
+    yield "|---|---|---:|---:|---:|---:|"
+    for row in json.loads((DOCS / "limits" / "favourites.json").read_text(encoding="utf-8")):
+        low, high = row["experience"].split(":")[1:]
+        seen = "once" if low == high else f"{low} to {high} times"
+        yield (
+            f"| {row['voters']} × {row['alternatives']} | {seen} | {row['said']:.2f} | {row['right']:.2f} ± "
+            f"{row['right_se']:.2f} | {row['expected_regret']:.4f} | {row['regret']:.4f} ± {row['regret_se']:.4f} |"
+        )
 
 
 def _measured() -> Iterable[str]:
@@ -123,7 +162,7 @@ def _measured() -> Iterable[str]:
         yield f"| {votes} | `{name}` | {' | '.join(cells)} | {cost[name]} |"
 
 
-PAGES = {"rules.md": rules, "commands.md": commands, "which-rule.md": which_rule}
+PAGES = {"rules.md": rules, "commands.md": commands, "which-rule.md": which_rule, "limits.md": limits}
 
 if __name__ == "__main__":
     for page, text in PAGES.items():
