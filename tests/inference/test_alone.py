@@ -190,3 +190,14 @@ def test_where_the_mean_is_out_of_reach_it_is_said(monkeypatch):
     profile = vt.simulate(vt.Scenario(voters=12, alternatives=60, votes="top"), instances=1, seed=1).profile.decision(0)
     with pytest.warns(vt.InputWarning, match="the most probable truths stand in for their means"):
         vt.decide(profile, sigma=1, tau=1)
+
+
+def test_counts_that_may_be_wrong_stand_for_the_same_in_the_whole_batch():
+    """Decisions that go different ways, one of them with the largest count of all."""
+    told = {"sigma": 3, "tau": 1, "count_error": "percentage:0.5"}
+    values = vt.Profile(values=[[3.0, 1], [2, 2.5]], counts=[[90, 40], [3, 3]])
+    ranks = vt.Profile(ranks=[[1, 2], [2, 1], [1, 2]], counts=[[4, 4], [7, 3], [1, 2]])
+    batch = vt.decide(vt.stack([vt.concat([values, ranks]), ranks]), **told)
+    same = vt.decide(vt.stack([vt.concat([values, ranks]), vt.concat([values, ranks])]), **told)
+    np.testing.assert_allclose(batch.scores[0], same.scores[0], atol=1e-8)
+    np.testing.assert_allclose(batch.weights.sum(axis=-2), batch.scores, atol=1e-6)

@@ -104,14 +104,15 @@ class Posterior(Clonable):
             return self._sized(ballots)
         if self.omega == "estimated":
             return self._parted(ballots)
+        counts = self._counts(ballots)
         way = None if is_jax(ballots.counts) else _way(ballots)
-        if way is None or not np.any(way != way.flat[0]):
-            return self._fit_alike(_plain(ballots))
+        if way is None or len(np.unique(way)) <= 1:
+            return self._fit_alike(_plain(ballots), counts)
         groups = [group._replace(ballots=_plain(group.ballots)) for group in grouped(ballots, way)]
-        return joined(groups, [self._fit_alike(group.ballots) for group in groups], ballots)
+        return joined(groups, [self._fit_alike(group.ballots, counts) for group in groups], ballots)
 
-    def _fit_alike(self, ballots: Ballots) -> Fit:
-        """Do so for decisions that go the same way."""
+    def _fit_alike(self, ballots: Ballots, counts: Any) -> Fit:
+        """Do so for decisions that go the same way; ``counts`` is what these stand for in the whole batch."""
         few = _some(ballots)
         known = self._effective(_measured(few))
         cardinal = known.kind in (*CARDINAL, "differences")
@@ -123,7 +124,7 @@ class Posterior(Clonable):
         if sigma is not None and tau is not None:
             shape = ballots.mask.shape[:-1]
             fixed = xp.full((1, *shape), float(tau), dtype=ballots.counts.dtype)
-            return self._fit(ballots, sigma[None], fixed, xp.ones_like(fixed), freedom, None)
+            return self._fit(ballots, counts, sigma[None], fixed, xp.ones_like(fixed), freedom, None)
         if sigma is None:
             assert tau is not None
             centre = typical(known) / 2 + np.log(tau)
@@ -133,7 +134,6 @@ class Posterior(Clonable):
             if cardinal:
                 centre = xp.log(xp.maximum(spread_of_means(known), noise_of_means(known, sigma)))
             spread, steady = partial(_repeated, sigma), xp.exp
-        counts = self._counts(few)
 
         def at(log: Array, start: Array, tolerance: float) -> Peak:
             means = Means(spread(log)[..., None, :], self.cap, counts, self._between)
@@ -142,9 +142,11 @@ class Posterior(Clonable):
 
         scales = search(at, centre, xp.zeros(few.mask.shape, dtype=centre.dtype))
         if few is ballots:
-            return self._fit(ballots, spread(scales.log), steady(scales.log), scales.weight, freedom, scales.peak)
+            found = spread(scales.log), steady(scales.log), scales.weight
+            return self._fit(ballots, counts, *found, freedom, scales.peak)
         log = xp.sum(scales.weight * scales.log, axis=0)[None]
-        return self._fit(ballots, spread(log), steady(log), xp.ones_like(log), freedom, None, scales.peak.truth[:1])
+        start = scales.peak.truth[:1]
+        return self._fit(ballots, counts, spread(log), steady(log), xp.ones_like(log), freedom, None, start)
 
     def _capped(self, ballots: Ballots) -> Ballots:
         if self.cap is None:
@@ -182,6 +184,7 @@ class Posterior(Clonable):
     def _fit(
         self,
         ballots: Ballots,
+        counts: Any,
         sigma: Array,
         tau: Array,
         weight: Array,
@@ -190,7 +193,7 @@ class Posterior(Clonable):
         start: Array | None = None,
     ) -> Fit:
         """Go on from the peak, where it is found, to the mean."""
-        means = Means(sigma[..., None, :], self.cap, self._counts(ballots), self._between)
+        means = Means(sigma[..., None, :], self.cap, counts, self._between)
         ballots = stacked(ballots, len(tau))
         prior = Prior(tau**-2.0, anchored(ballots))
         if found is None:
