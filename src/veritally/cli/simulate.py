@@ -14,9 +14,9 @@ from veritally.noise.simulation import simulate as simulate_
 
 _EXAMPLES = """\b
 Examples:
-  veritally simulate votes.csv truth.csv --scenario high-variance --voters 30 --instances 100
+  veritally simulate simulated.csv truth.csv --scenario high-variance --voters 30 --instances 100
   veritally simulate votes.parquet truth.csv --experience specialists:2:40:1 --sigma 3 --ballots rank
-  veritally compare --votes votes.csv --truth truth.csv
+  veritally compare --votes simulated.csv --truth truth.csv
 """
 
 
