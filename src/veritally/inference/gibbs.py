@@ -77,7 +77,7 @@ def _between(x: Array, tier: Array, t: int, centre: Array, scale: Array, rng: np
     above = np.min(np.where(tier == t - 1, x, np.inf), axis=-1, keepdims=True)
     below = np.max(np.where(tier == t + 1, x, -np.inf), axis=-1, keepdims=True)
     low, high = (below - centre) / scale, (above - centre) / scale
-    sign = np.where(low + high > 0, -1.0, 1.0)  # on the side where small probabilities keep their digits
+    sign = np.where(low > -high, -1.0, 1.0)  # on the side where small probabilities keep their digits
     ends = ndtr(np.where(sign > 0, low, -high)), ndtr(np.where(sign > 0, high, -low))
     chance = np.clip(ends[0] + rng.random(low.shape) * (ends[1] - ends[0]), _LEAST, _MOST)
     return centre + scale * np.clip(sign * ndtri(chance), low, high)
