@@ -409,3 +409,30 @@ def test_ranks_from_zero_are_noticed_in_partial_ballots():
     with pytest.warns(vt.InputWarning, match="add 1 if ranks start at 0"):
         vt.Profile(ranks=ranks, counts=counts)
     vt.Profile(ranks=[[0, 1, 2, np.nan], [1, 2, 3, np.nan]], counts=[[3, 3, 3, 0]] * 2)  # one left the first unranked
+
+
+@pytest.mark.parametrize(
+    ("profile", "kind"),
+    [
+        (vt.Profile(ranks=[[1, 2], [2, 1]]), "values"),
+        (vt.Profile(ranks=[[1, 2], [2, 1]]), "differences"),
+        (vt.Profile(top=[0, 1]), "values"),
+        (vt.Profile(differences=[1.0, 2.0]), "values"),
+        (vt.Profile(values=[[1.0, 2.0]]), "pairs"),
+    ],
+)
+def test_votes_cannot_be_made_finer(profile, kind):
+    with pytest.raises(vt.InputError, match=f"cannot become {kind}: votes can be made coarser, not finer"):
+        profile.coarsened(kind)
+
+
+def test_favourites_are_rankings_of_two_tiers():
+    ranks = vt.Profile(top=[2, 0], alternatives=[*"ABC"]).coarsened("rankings").ranks
+    np.testing.assert_array_equal(ranks, [[2.5, 2.5, 1], [1, 2.5, 2.5]])
+
+
+def test_kinds_and_sizes_that_do_not_fit_are_refused():
+    with pytest.raises(vt.InputError, match="no votes of the kind 'scores'"):
+        vt.Profile(ranks=[[1, 2]]).coarsened("scores")
+    with pytest.raises(vt.InputError, match="differences are for two alternatives, and there are 3"):
+        vt.Profile(values=[[1.0, 2, 3]]).coarsened("differences")

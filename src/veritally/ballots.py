@@ -105,6 +105,7 @@ _KIND_OF: dict[type[Ballots], Kind] = {
 }
 _TYPES: dict[Kind, type[Ballots]] = {kind: type_ for type_, kind in _KIND_OF.items()}
 KINDS: tuple[Kind, ...] = tuple(_TYPES)
+_MEASURED: tuple[Kind, ...] = ("pairs", "values", "differences")
 CARDINAL: tuple[Kind, ...] = ("values", "mixed")
 """Kinds that tell where the truths lie, not only how they differ."""
 
@@ -119,14 +120,15 @@ def ballots_of(kind: Kind, votes: Array, counts: Array, multiplicity: Array) -> 
 def coarsened(ballots: Ballots, kind: Kind) -> Ballots:
     """Keep only what votes of ``kind``, no finer than these, say; compiles under ``jax.jit``.
 
-    Votes of every kind but pairs may also stand among mixed ones, with what they say.
+    What they say stays the same where votes of any kind but pairs become mixed ones, or favourites rankings of two
+    tiers.
     """
     votes, counts, *rest = ballots
     if kind == ballots.kind:
         return ballots
     if kind not in KINDS:
         raise InputError(f"there are no votes of the kind {quoted(kind)}; kinds are {', '.join(KINDS)}")
-    if KINDS.index(kind) < KINDS.index(ballots.kind) and kind != "mixed":
+    if kind in _MEASURED and KINDS.index(kind) < KINDS.index(ballots.kind):
         raise InputError(f"{ballots.kind} cannot become {kind}: votes can be made coarser, not finer")
     if kind == "differences" and counts.shape[-1] != 2:
         raise InputError(f"differences are for two alternatives, and there are {counts.shape[-1]}")

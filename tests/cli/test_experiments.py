@@ -102,6 +102,7 @@ def test_progress_in_a_log(monkeypatch, capsys):
 
     clock = iter([0.0, *(10.0 * step for step in range(1, 30))])
     monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(progress, "_FELT", 2.0)
     with progress.bar("Work") as update:
         for done in (0.4, 0.45, 0.6, 1.0):
             update(done)

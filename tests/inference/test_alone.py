@@ -181,7 +181,7 @@ def test_short_lists_are_as_sure_as_the_same_favourites_said_apart():
     low = vt.Profile(order=order, alternatives=list(range(51)), counts=np.column_stack([profile.counts, np.zeros(8)]))
     with pytest.warns(vt.InputWarning, match="no evidence about 50"):
         other = vt.decide(low, sigma=1, tau=1, tie_break="first")
-    np.testing.assert_allclose(alone.p_best, other.p_best, atol=0.02)
+    np.testing.assert_allclose(alone.p_best, other.p_best, atol=0.05)
     assert np.isclose(alone.p_best.sum(), 1)
 
 

@@ -35,7 +35,7 @@ _WIDEST = 120  # of a table of numbers, which rather wraps than loses digits
 def print_outcomes(outcomes: Iterable[Outcome], profile: Profile, explain: bool) -> None:
     """Print one decision whole, many in a line each unless they are to be explained, as they come."""
     console = Console(highlight=False)
-    widths = _widths(profile) if profile.batch else (0, 0)
+    longest = _longest(profile) if profile.batch else (0, 0)
     for number, outcome in enumerate(outcomes):
         if not outcome.profile.batch:
             _print_single(console, outcome, explain)
@@ -45,10 +45,10 @@ def print_outcomes(outcomes: Iterable[Outcome], profile: Profile, explain: bool)
                 _print_single(console, one, explain)
                 console.print()
         else:
-            _print_lines(console, outcome, widths, head=number == 0)
+            _print_lines(console, outcome, longest, head=number == 0)
 
 
-def _widths(profile: Profile) -> tuple[int, int]:
+def _longest(profile: Profile) -> tuple[int, int]:
     """Return how many characters names of decisions and of alternatives have at most."""
     alternatives = set(profile.alternatives)
     if any(isinstance(name, tuple) for name in alternatives):  # of each decision
@@ -57,17 +57,20 @@ def _widths(profile: Profile) -> tuple[int, int]:
     return decisions, names
 
 
-def _print_lines(console: Console, outcome: Outcome, widths: tuple[int, int], head: bool) -> None:
-    """Print each decision of a batch in a line, in columns of such widths."""
-    decisions, alternatives = widths
+def _print_lines(console: Console, outcome: Outcome, longest: tuple[int, int], head: bool) -> None:
+    """Print each decision of a batch in a line, in columns for names of such lengths where there is room."""
+    decisions, alternatives = longest
     table = Table(box=None, header_style="dim", pad_edge=False, show_header=head)
     first = "winner" if outcome.choose == 1 else f"best {outcome.choose}"
     sure = {} if outcome.p_best is None else {"P(best)": 7}
     titles = {"decision": decisions, first: alternatives, **sure, "runner-up": alternatives, "lead": 7, "voters": 6}
-    for title, width in titles.items():
+    widths = {title: max(min(width, _NAME), len(title)) for title, width in titles.items()}
+    roomy = sum(widths.values()) + 2 * len(widths) <= console.width
+    for title, width in widths.items():
         number = title in ("P(best)", "lead", "voters")
-        wide = max(min(width, _NAME), len(title))
-        table.add_column(title, justify="right" if number else "left", no_wrap=number, min_width=wide)
+        table.add_column(
+            title, justify="right" if number else "left", no_wrap=number, min_width=width if roomy else None
+        )
     for name, one in outcome.singles():
         table.add_row(*map(Text, (str(name), *_summary(one))))
     if head:

@@ -9,6 +9,7 @@ import numpy as np
 from veritally.ballots import Ballots, effective_multiplicity
 from veritally.learned.reading import Setting, scored, seen_by
 
+_SEVERAL = 5  # voters, who can outvote one that knows more
 _NAMES = {"voters": "voters", "alternatives": "alternatives", "counts": "counts", "sigma": "σ/τ"}
 
 
@@ -67,7 +68,7 @@ def contrast(ballots: Ballots) -> Any:
 
 
 def contrast_of_voters(ballots: Ballots) -> Any:
-    """Return how many times as much as the median voter the best informed one saw, by decision.
+    """Return how many times as much as the median voter the best informed one saw, by decision; 1 for a few voters.
 
     What a voter saw is the geometric mean of the counts on the ballot.
     """
@@ -79,7 +80,7 @@ def contrast_of_voters(ballots: Ballots) -> Any:
     ordered, shares = (np.take_along_axis(x, order, axis=-1) for x in (logs, times))
     half = np.cumsum(shares, axis=-1) >= np.sum(times, axis=-1, keepdims=True) / 2
     median = np.take_along_axis(ordered, np.argmax(half & (ordered > -np.inf), axis=-1)[..., None], axis=-1)[..., 0]
-    some = np.any(times > 0, axis=-1)
+    some = np.sum(times, axis=-1) >= _SEVERAL
     return np.exp(np.where(some, ordered[..., -1] - np.where(some, median, 0), 0))
 
 
