@@ -473,7 +473,10 @@ def require_known(name: Hashable, known: Iterable[Hashable], what: str) -> None:
 
 
 def from_zero_on(ranks: Array, counts: Array) -> Array | None:
-    """Return whose ranks look like 0, 1, …, as sorting functions number what they saw; None unless most voters' do."""
+    """Return whose ranks look like 0, 1, …, as sorting functions number what they saw.
+
+    None unless those of most voters of a decision do.
+    """
     xp = namespace(ranks)
     given = ~xp.isnan(ranks) & (counts > 0)
     number = xp.count_nonzero(given, axis=-1)
@@ -482,9 +485,10 @@ def from_zero_on(ranks: Array, counts: Array) -> Array | None:
     first = (zeros == 1) | ((zeros > 1) & (next_ > 1)) | (next_ < 1)  # several 0, or 0.5, where they tie
     last = xp.max(xp.where(given, ranks, 0), axis=-1) == number - 1
     so = first & last & (number > 0)
-    many = int(xp.count_nonzero(so))
-    most = many > 1 and 2 * many > int(xp.count_nonzero(number > 0))
-    return so if most and int(xp.max(number)) > 2 else None
+    many = xp.count_nonzero(so, axis=-1)
+    most = (many > 1) & (2 * many > xp.count_nonzero(number > 0, axis=-1)) & (xp.max(number, axis=-1) > 2)
+    so = so & most[..., None]
+    return so if bool(xp.any(so)) else None
 
 
 def _place(index: tuple[int, ...]) -> str:

@@ -12,6 +12,7 @@ from veritally.labels import first_few
 from veritally.profile import Profile
 
 _ABSURD = 100  # times the median count: worth a second look
+_PLAIN = 1e9  # numbers that are written with all their digits
 _SHOWN = 5  # names in a sentence
 _SHORTEST, _LONGEST = 7, 100  # names, in characters, whose misspellings are looked for: A1 and A2 are none
 
@@ -131,7 +132,9 @@ def claims(profile: Profile) -> list[str]:
     absurd = [str(profile.voters[i]) for i in np.flatnonzero((counts / _ABSURD > median).any(axis=-1))]
     if not absurd:
         return []
-    return [f"voter {first_few(absurd, 5)} claims up to {counts.max() / median:,.0f} times the median count"]
+    times = counts.max() / median
+    most = f"{times:,.0f}" if times < _PLAIN else f"{times:.2g}"
+    return [f"voter {first_few(absurd, 5)} claims up to {most} times the median count"]
 
 
 def _oddities(profile: Profile) -> list[str]:
@@ -177,9 +180,14 @@ def _twins(names: Sequence[str], others: Iterable[Hashable]) -> dict[str, str]:
             owners.setdefault(slip, []).append(name)
     twins: dict[str, str] = {}
     for other in map(str, others):
-        for name in (name for slip in _slips(other) for name in owners.get(slip, ()) if name != other):
-            twins.setdefault(name, other)
+        for name in (name for slip in _slips(other) for name in owners.get(slip, ())):
+            if _without_digits(name) != _without_digits(other):  # Paper 1 and Paper 12 are two papers
+                twins.setdefault(name, other)
     return twins
+
+
+def _without_digits(name: str) -> str:
+    return "".join(letter for letter in name if not letter.isdigit())
 
 
 def _slips(name: str) -> set[str]:

@@ -381,3 +381,23 @@ def test_comparing_on_votes_of_other_forms(file):
     assert json.loads(run(*given, "--ballots", "rank").output)["regret"] == 0
     assert "unranked is not for tidy tables" in run(*given[:2], PANEL, *given[3:], "--unranked", "below").stderr
     assert "--counts and --unranked are about a file of votes" in run("compare", "--unranked", "below").stderr
+
+
+def test_check_warns_also_of_what_it_then_refuses(file):
+    result = run("check", file("voter,alternative,rank,count\nu,A,1,4\nu,B,2,x\nv,A,1,5\nv,B,2,"))
+    assert result.exit_code == 2
+    assert "was it cut off?" in result.stderr
+    assert "'x' in the column count is not a number" in result.stderr
+
+
+def test_numbered_names_are_not_taken_for_misspelt_ones(file):
+    rows = [f"{voter},Paper {number},{number}" for voter in "uv" for number in (1, 2)] + ["u,Paper 12,3"]
+    result = run("check", file("voter,alternative,rank\n" + "\n".join(rows) + "\n"))
+    assert "only one voter saw Paper 12" in result.stdout
+    assert "another is named" not in result.stdout
+
+
+def test_counts_beyond_all_measure_are_written_short(file):
+    rows = ["u,A,1,1e300", "u,B,2,1e300", *(f"v{i},{a},1,2" for i in range(3) for a in "AB")]
+    result = run("check", file("voter,alternative,rank,count\n" + "\n".join(rows) + "\n"))
+    assert "claims up to 5e+299 times the median count" in result.stdout

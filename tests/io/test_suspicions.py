@@ -226,3 +226,17 @@ def test_a_large_batch_is_looked_at_as_a_whole():
     with pytest.warns(vt.InputWarning, match=r"the frame, row 599: 7\.3 is no rank"):
         read = vt.read(table.with_columns(last))
     np.testing.assert_array_equal(read.counts, profile.counts)
+
+
+def test_points_that_part_thousands_beside_decimal_commas_are_refused(votes):
+    head = "voter;alternative;value;count\n"
+    with pytest.raises(vt.InputError, match=r"line 2: '1\.250' in the column count may be 1250, since commas are"):
+        votes(head + "u;A;3,5;1.250\nu;B;3,1;2.000\nv;A;3,2;300\nv;B;3,9;500\n")
+    assert votes(head + "u;A;3,5;1.25\nu;B;3,1;2.5\n").counts.tolist() == [[1.25, 2.5]]
+
+
+def test_ranks_from_zero_on_in_one_decision_of_many(votes):
+    rows = ["d1,u,A,1", "d1,u,B,2", "d1,u,C,3", "d1,v,A,2", "d1,v,B,1", "d1,v,C,3", "d1,w,A,1", "d1,w,B,2", "d1,w,C,3"]
+    rows += ["d2,u,A,0", "d2,u,B,1", "d2,u,C,2", "d2,v,A,1", "d2,v,B,0", "d2,v,C,2"]
+    with pytest.warns(vt.InputWarning, match=r"2 voters, such as decision 'd2', voter 'u', rank from 0 on"):
+        votes("decision,voter,alternative,rank\n" + "\n".join(rows) + "\n")

@@ -8,7 +8,7 @@ import click
 from veritally.cli.options import file_options, lower_is_better_option
 from veritally.cli.progress import working
 from veritally.cli.screen import say
-from veritally.errors import InputWarning
+from veritally.errors import InputError, InputWarning
 from veritally.io.votes import read
 from veritally.labels import visible
 
@@ -30,9 +30,14 @@ def check(file: str, **options: Any) -> None:
     from veritally.description import describe
 
     with working(file):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", InputWarning)
-            profile = read(file, **options)
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", InputWarning)
+                profile = read(file, **options)
+        except InputError:
+            for warning in caught:
+                warnings.warn(warning.message, stacklevel=1)
+            raise
         description = describe(profile)
     for label, text in description.lines():
         say(f"{label + ':':14} {text}")

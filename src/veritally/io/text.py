@@ -45,17 +45,28 @@ def read(data: bytes, name: str) -> pl.DataFrame:
     table = table.with_columns(pl.all().str.strip_chars().replace("", None).str.replace(*_TAKEN_OFF))
     _require_all_fields(table, data, separator, name)
     if separator == ";":
-        table = _with_points(table)
+        table = _with_points(table, name)
     return table
 
 
-def _with_points(table: pl.DataFrame) -> pl.DataFrame:
-    """Turn decimal commas into points; where they may part thousands they stay, and nobody takes that for a number."""
+def _with_points(table: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Turn decimal commas into points; where they may part thousands they stay, and nobody takes that for a number.
+
+    Where commas are decimal, points may part thousands: columns of such numbers are refused.
+    """
     cells = pl.all().str
     clear = table.select((cells.contains(_COMMA) & ~cells.contains(f"^{THOUSANDS}$")).any()).row(0)
     points = table.select(cells.contains(_THOUSAND_POINTS).any()).row(0)
-    found = zip(table.columns, clear, points, strict=True)
-    decimal = [name for name, comma, point in found if comma and not point and name.lower() not in _NAMES]
+    found = [row for row in zip(table.columns, clear, points, strict=True) if row[0].lower() not in _NAMES]
+    decimal = [column for column, comma, point in found if comma and not point]
+    for column in (column for column, comma, point in found if decimal and point and not comma):
+        doubtful = table[column].str.contains(_THOUSAND_POINTS).arg_true()
+        if table[column].str.contains(r"^[-+]?[\d.]+$").all():
+            cell = table[column][doubtful[0]]
+            raise InputError(
+                f"{name}, {UNIT} {doubtful[0] + FIRST_ROW}: {quoted(cell)} in the column {short(column)} may be "
+                f"{short(cell.replace('.', ''))}, since commas are decimal here; write it without the point"
+            )
     return table.with_columns(pl.col(decimal).str.replace(_COMMA, "$1.$2"))
 
 
