@@ -32,6 +32,14 @@ def x64():
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def patient():
+    """No sign of life on a slow machine, so that what the command prints does not depend on how long it took."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("veritally.cli.progress._FELT", 3600.0)
+        yield
+
+
 if "mix_stderr" in signature(click.testing.CliRunner).parameters:  # click before 8.2 has both streams apart or mixed
 
     class _Runner(click.testing.CliRunner):
