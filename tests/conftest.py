@@ -19,12 +19,6 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("fixed")
 
 
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """No sign of life on a slow machine, so that what is printed does not depend on how long it took."""
-    monkeypatch.setattr("veritally.cli.progress._FELT", 3600.0)
-
-
 @pytest.fixture
 def x64():
     """JAX in double precision, for this test alone."""
