@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import veritally as vt
+from veritally.belief import percent
 
 picture = sys.argv[1] if len(sys.argv) > 1 else Path(__file__).with_suffix(".png")
 places = 4
@@ -21,8 +22,8 @@ outcome = vt.decide(profile, choose=places)
 # How sure it is: the probability that a paper is among the best four.
 chances = dict(zip(outcome.alternatives, outcome.belief.p_among(places), strict=True))
 border = [paper for paper in outcome.ordered if 0.05 < chances[paper] < 0.95]
-print("Accept:", ", ".join(f"{paper} ({chances[paper]:.0%})" for paper in outcome.chosen))
-print("Cannot be told apart at the border:", ", ".join(f"{paper} ({chances[paper]:.0%})" for paper in border))
+print("Accept:", ", ".join(f"{paper} ({percent(chances[paper])})" for paper in outcome.chosen))
+print("Cannot be told apart at the border:", ", ".join(f"{paper} ({percent(chances[paper])})" for paper in border))
 
 # Whose votes decided the last place.
 why = outcome.explain()

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 DOCUMENT = ROOT / "docs" / "examples.md"
 LARGEST = 100_000  # bytes of a picture in the documentation
 ANSWERS = {
-    "programme_committee": "Accept: Paper D (99%), ",
+    "programme_committee": "Accept: Paper D (> 99%), ",
     "model_judges": "Best: GPT 4, P(best) = ",
     "polls": "A poll of 10,000 is then worth 189 answers",
 }

@@ -65,6 +65,13 @@ def test_progress_is_heard():
 
 
 def test_a_decision_without_evidence_is_refused_before_any_is_decided():
-    empty = vt.Profile(ranks=[[0, 0]], counts=[[0, 0]])
+    with pytest.warns(vt.InputWarning, match="no usable vote"):
+        empty = vt.Profile(ranks=[[0, 0]], counts=[[0, 0]])
     with pytest.raises(vt.InputError, match="decision 1: no voter has a vote"):
         engine.questions(vt.stack([TIED, empty]), sigma=1, tau=1)
+
+
+def test_parameters_are_checked_for_all_decisions_together():
+    other = vt.Profile(ranks=[[1, 2]], alternatives=["A", "C"])
+    with pytest.raises(vt.InputError, match="needs decisions with the same alternatives"):
+        engine.questions(vt.stack([TIED, other]), sigma=[1, 2], tau=1)

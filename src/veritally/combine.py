@@ -1,9 +1,11 @@
 """Putting profiles together: more voters on one decision, or many decisions in one batch."""
 
+import math
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 from veritally.arrays import Array, namespace
-from veritally.ballots import Ballots, ballots_of, coarsened
+from veritally.ballots import Ballots, Kind, ballots_of, coarsened
 from veritally.errors import InputError
 from veritally.labels import Labels
 from veritally.profile import Profile
@@ -64,8 +66,8 @@ def stack(profiles: Sequence[Profile], decisions: Sequence[Hashable] | None = No
     sizes = (votes_size, (m, n), (m,))
     xp = namespace(*(profile.counts for profile in profiles))
     votes, counts, multiplicity = (
-        xp.stack([_padded(xp.asarray(profile.ballots[field]), size) for profile in profiles])
-        for field, size in enumerate(sizes)
+        xp.stack([_padded(xp.asarray(profile.ballots[field]), size, fill) for profile in profiles])
+        for field, (size, fill) in enumerate(zip(sizes, (_blank(first), 0, 0), strict=True))
     )
     return first._with(
         ballots=ballots_of(first.kind, votes, counts, multiplicity),
@@ -112,17 +114,23 @@ def _aligned(profile: Profile, alternatives: list[Hashable]) -> Ballots:
         wide = xp.concat([x, xp.broadcast_to(xp.asarray(fill, dtype=x.dtype), shape)], axis=axis)
         return xp.take(wide, columns, axis=axis)
 
-    blank = {"values": xp.nan, "mixed": [xp.nan, xp.nan, 0]}.get(profile.kind, 0)
-    wide = spread(votes, blank)
+    wide = spread(votes, _blank(profile))
     if profile.kind == "pairs":
         wide = spread(wide, 0, len(profile.batch) + 2)
     return profile.ballots._replace(votes=wide, counts=spread(counts, 0))
 
 
-def _padded(x: Array, size: tuple[int, ...]) -> Array:
-    """Lengthen each axis with zeros: nobody there, nothing seen."""
+def _blank(profile: Profile) -> Any:
+    """Return what stands for no vote."""
+    kinds: dict[Kind, Any] = {"values": math.nan, "differences": math.nan, "mixed": [math.nan, math.nan, 0]}
+    return kinds.get(profile.kind, 0)
+
+
+def _padded(x: Array, size: tuple[int, ...], fill: Any) -> Array:
+    """Lengthen each axis: nobody there, nothing seen."""
     xp = namespace(x)
     for axis, length in enumerate(size):
         shape = (*x.shape[:axis], length - x.shape[axis], *x.shape[axis + 1 :])
-        x = xp.concat([x, xp.zeros(shape, dtype=x.dtype)], axis=axis)
+        if length > x.shape[axis]:
+            x = xp.concat([x, xp.broadcast_to(xp.asarray(fill, dtype=x.dtype), shape)], axis=axis)
     return x

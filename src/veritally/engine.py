@@ -125,7 +125,9 @@ class Question:
             raise InputError(f"there is no tie-break {quoted(tie_break)}; choose error, first or random")
         info.require(parameters)
         _require_evidence(np.where(profile.ballots.mask, 0.0, -np.inf), profile, choose)
-        return cls(profile.coarsened(info.votes), info, choose, tie_break, seed, parameters)
+        profile = profile.coarsened(info.votes)
+        checked_parameters(parameters, profile)  # of all decisions together, before some are decided
+        return cls(profile, info, choose, tie_break, seed, parameters)
 
     @property
     def piece(self) -> int | None:

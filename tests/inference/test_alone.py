@@ -201,3 +201,35 @@ def test_counts_that_may_be_wrong_stand_for_the_same_in_the_whole_batch():
     same = vt.decide(vt.stack([vt.concat([values, ranks]), vt.concat([values, ranks])]), **told)
     np.testing.assert_allclose(batch.scores[0], same.scores[0], atol=1e-8)
     np.testing.assert_allclose(batch.weights.sum(axis=-2), batch.scores, atol=1e-6)
+
+
+def test_ordinal_decisions_of_other_sizes_beside_values_are_as_alone():
+    small = vt.Profile(ranks=[[1, 2], [1, 2], [2, 1]], counts=[[9, 9], [1, 1], [2, 2]])
+    large = vt.Profile(ranks=[[1, 2, 3], [2, 1, 3]], counts=[[9, 9, 9], [1, 1, 1]])
+    values = vt.Profile(values=[[1, 2, 3, 4.0], [2, 1, 3, 0.0]])
+    differences = vt.Profile(differences=[1.0, 0.5, 2.0], counts=[[3, 3], [1, 2], [4, 4]])
+    profiles = [small, large, values, differences]
+    for profile, outcome in zip(profiles, vt.decide(vt.stack(profiles)).unstack(), strict=True):
+        alone = vt.decide(profile)
+        np.testing.assert_allclose(outcome.scores, alone.scores, atol=1e-7)
+        np.testing.assert_allclose(outcome.p_best, alone.p_best, atol=1e-5)
+        np.testing.assert_allclose(outcome.weights, alone.weights, atol=1e-6)
+
+
+def test_one_sigma_for_each_alternative_in_a_batch_of_which_some_are_not_seen():
+    ordinal = vt.Profile(ranks=[[1, 2, 0], [2, 1, 0]], counts=[[3, 3, 0], [3, 1, 0]], alternatives=[*"ABC"])
+    values = vt.Profile(values=[[1.5, 0.5, 0.7], [1, 2, 0.1]], alternatives=[*"ABC"])
+    told = {"sigma": [1, 2, 3], "tau": 1}
+    with pytest.warns(vt.InputWarning, match="no evidence about C"):
+        batch, alone = vt.decide(vt.stack([ordinal, values]), **told), vt.decide(ordinal, **told)
+    np.testing.assert_allclose(batch.scores[0, :2], alone.scores, atol=1e-8)
+
+
+def test_favourites_where_importance_samples_are_few():
+    """At σ = 0.3, 12 × 60, importance samples hardly count, and Gibbs sampling has to do."""
+    scenario = vt.Scenario(voters=12, alternatives=60, sigma=0.3, experience="uniform:1:1", votes="top")
+    for seed in (0, 1):
+        profile = vt.simulate(scenario, instances=1, seed=seed).profile.decision(0)
+        outcome = vt.decide(profile, sigma=0.3, tau=1, tie_break="first")
+        expected = gibbs(np.argmax(profile.top, axis=1), 0.3 * np.asarray(profile.counts) ** -0.5, 12000)
+        np.testing.assert_allclose(outcome.p_best, expected, atol=0.06)

@@ -10,7 +10,7 @@ from rich.table import Column, Table
 
 from veritally.labels import visible
 
-_NAME = 20  # characters of a name, beyond which it is rather folded than other columns left out
+NAME = 20  # characters of a name, beyond which it is rather folded than other columns left out
 _ENOUGH = 10_000  # characters, more than any table needs
 
 
@@ -29,7 +29,7 @@ def say(text: str, err: bool = False) -> None:
 def fitted(console: Console, table: Table, names: list[Column], spare: list[Column]) -> Table:
     """Leave out what a narrow terminal has no room for, the first of ``spare`` first, and fold long names."""
     for column in names:
-        column.overflow, column.max_width = "fold", _NAME
+        column.overflow, column.max_width = "fold", NAME
     for column in spare:
         if Measurement.get(console, console.options.update(width=_ENOUGH), table).maximum > console.width:
             table.columns.remove(column)

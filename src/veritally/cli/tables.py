@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from veritally.belief import LEVEL, Belief, percent
-from veritally.cli.screen import Text, fitted
+from veritally.cli.screen import NAME, Text, fitted
 from veritally.description import claims
 from veritally.explanation import Explanation
 from veritally.labels import visible
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from veritally.experiments.tables import Reproduction
 
 _BAR, _SHORT = 30, 20  # characters
-_NAME = 20  # characters of a name for which columns keep room
 _FEWEST = 2  # alternatives
 _ROUGH = 0.1  # of importance samples that count, below which the answer is rough
 _MANIFOLD = 5  # leads in one contribution, beyond which shares of the lead say little
@@ -64,7 +63,7 @@ def _print_lines(console: Console, outcome: Outcome, longest: tuple[int, int], h
     first = "winner" if outcome.choose == 1 else f"best {outcome.choose}"
     sure = {} if outcome.p_best is None else {"P(best)": 7}
     titles = {"decision": decisions, first: alternatives, **sure, "runner-up": alternatives, "lead": 7, "voters": 6}
-    widths = {title: max(min(width, _NAME), len(title)) for title, width in titles.items()}
+    widths = {title: max(min(width, NAME), len(title)) for title, width in titles.items()}
     roomy = sum(widths.values()) + 2 * len(widths) <= console.width
     for title, width in widths.items():
         number = title in ("P(best)", "lead", "voters")

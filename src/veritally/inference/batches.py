@@ -31,8 +31,11 @@ class Group(NamedTuple):
     ballots: Ballots
 
 
-def grouped(ballots: Ballots, key: Array) -> list[Group]:
-    """Take decisions apart by a key, ``(...)``, with as many voters and alternatives as the largest of a group has."""
+def grouped(ballots: Ballots, key: Array, cut: bool) -> list[Group]:
+    """Take decisions apart by a key, ``(...)``, with as many voters as the largest of a group has.
+
+    With ``cut``, they also have only as many alternatives.
+    """
     depth = ballots.mask.ndim - 1
     flat = [np.reshape(x, (-1, *x.shape[depth:])) for x in ballots]
     groups = []
@@ -40,8 +43,8 @@ def grouped(ballots: Ballots, key: Array) -> list[Group]:
         places = np.flatnonzero(np.ravel(key) == value)
         votes, counts, multiplicity, mask = (x[places] for x in flat)
         m, n = (1 + int(np.max(np.flatnonzero(some.any(axis=0)), initial=0)) for some in (multiplicity > 0, mask))
-        if ballots.kind == "differences":
-            n = 2
+        if not cut or ballots.kind == "differences":
+            n = mask.shape[-1]
         votes = votes[:, :m] if ballots.kind == "differences" else votes[:, :m, :n]
         votes = votes[..., :n] if ballots.kind == "pairs" else votes
         groups.append(Group(places, type(ballots)(votes, counts[:, :m, :n], multiplicity[:, :m], mask[:, :n])))

@@ -23,6 +23,7 @@ from veritally.rules.rule import Scores
 _DRAWS = 4096
 _STREAM = 11  # of random numbers
 _CELLS = 1 << 23  # of draws that are held at once
+_SOUND = 0.2  # of the draws that count, beyond which they mend what is not normal
 _USABLE = 0.05  # of the draws that count, and
 _ENOUGH = 50  # draws that count, below which they say less than the normal does
 _TAILS = 7.0  # degrees of freedom of the draws by which the shape is checked
@@ -197,8 +198,8 @@ class Fitted:
         """Say how sure a single decision is, from draws of the posterior; found once.
 
         Around each mean the posterior is taken for normal. For not too many votes that is checked, and mended, by
-        importance sampling: some of the draws are weighed by the exact posterior. Of more votes that tell little about
-        each alternative, all draws are Gibbs sampling's.
+        importance sampling: some of the draws are weighed by the exact posterior. Where few of these count, or votes
+        are more, and they tell little about each alternative, all draws are Gibbs sampling's.
         """
         return self._belief
 
@@ -212,10 +213,12 @@ class Fitted:
         draws = _drawn(known, np.asarray(fit.freedom), size, random)
         weights = np.broadcast_to(weight / len(draws), draws.shape[:-1])
         further, change, efficiency = self._correction(known, random)
-        if len(further):
-            draws, weights = np.concat([draws, further]), np.concat([weights, change])
-        elif np.isnan(efficiency) and (exact := self._sampled(draws)) is not None:
+        exact = None if efficiency > _SOUND else self._sampled(draws)
+        if exact is not None:
             draws, weights = exact, np.broadcast_to(weight / len(exact), exact.shape[:-1])
+            efficiency = np.asarray(np.nan)
+        elif len(further):
+            draws, weights = np.concat([draws, further]), np.concat([weights, change])
         flat = draws.reshape(-1, draws.shape[-1])
         if not anchored(self.ballots):
             flat = flat - np.mean(flat, axis=-1, keepdims=True, where=mask)

@@ -108,7 +108,10 @@ class Posterior(Clonable):
         way = None if is_jax(ballots.counts) else _way(ballots)
         if way is None or len(np.unique(way)) <= 1:
             return self._fit_alike(_plain(ballots), counts)
-        groups = [group._replace(ballots=_plain(group.ballots)) for group in grouped(ballots, way)]
+        groups = grouped(
+            ballots, way, cut=not isinstance(self.sigma, tuple)
+        )  # else there is one σ for each alternative
+        groups = [group._replace(ballots=_plain(group.ballots)) for group in groups]
         return joined(groups, [self._fit_alike(group.ballots, counts) for group in groups], ballots)
 
     def _fit_alike(self, ballots: Ballots, counts: Any) -> Fit:
@@ -277,7 +280,8 @@ def _differing(ballots: Ballots) -> Array:
     """Say in which decisions of mixed votes somebody gives a difference, ``(...)``."""
     if ballots.kind != "mixed":
         return np.zeros(ballots.mask.shape[:-1], dtype=bool)
-    return np.any(~np.isnan(ballots.votes[..., 1]) & (ballots.multiplicity > 0)[..., None], axis=(-2, -1))
+    given = ~np.isnan(ballots.votes[..., 1]) & (ballots.counts > 0)
+    return np.any(given & (ballots.multiplicity > 0)[..., None], axis=(-2, -1))
 
 
 def _plain(ballots: Ballots) -> Ballots:

@@ -105,9 +105,7 @@ def write(table: pl.DataFrame, buffer: io.BytesIO, suffix: str) -> None:
     for name in (*table.columns, *(name for column in names for name in column.unique().drop_nulls())):
         if not name or name != name.strip() or "\r" in name or "\0" in name:
             lost = "an empty name, outer spaces, carriage returns and NUL"
-            raise InputError(
-                f"the name {quoted(name)} has what CSV loses ({lost}); rename it, or write Parquet or JSON Lines"
-            )
+            raise InputError(f"the name {quoted(name)} has what CSV loses ({lost}); rename it")
     table = table.with_columns(names.with_columns(pl.all().str.replace(*_PUT)))
     table = table.rename(dict(zip(table.columns, _replaced(table.columns, _PUT), strict=True)))
     table.write_csv(buffer, separator="," if suffix.lower() == ".csv" else "\t")
