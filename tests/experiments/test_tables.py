@@ -308,3 +308,9 @@ def test_the_inner_loop_needs_nothing_but_numpy_and_scipy(tmp_path):
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert int(printed) == 4 * 29
+
+
+def test_rules_that_take_any_votes_have_their_place_in_the_report(tmp_path):
+    settings = {"tables": ["low-variance"], "voters": [3], "instances": 20, "seed": 1}
+    vt.reproduce(tmp_path, rules=["borda", "posterior"], **settings)
+    assert "`posterior`" in (tmp_path / "README.md").read_text()

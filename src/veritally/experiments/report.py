@@ -223,7 +223,7 @@ _KINDS = ("values", "rankings", "top")
 
 def _kind(name: str) -> str:
     family = name if name not in BEST_OF else name.rstrip("+")
-    return str(Entry.of(family).votes)
+    return Entry.of(family).votes or "values"  # a rule that takes any gets the finest
 
 
 def _lines(one: Result, theirs: bool) -> tuple[str, ...]:
