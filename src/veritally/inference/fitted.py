@@ -80,7 +80,7 @@ class Fitted:
         """Return what was found about one decision along the first batch axis."""
         m, n = ballots.counts.shape[-2:]
         weight, sigma, tau, known, evidence, freedom, means = self.fit
-        found = int(np.sum(np.asarray(evidence[:, d]) > -np.inf)) if evidence.ndim == 2 else len(evidence)
+        found = int(np.sum(np.asarray(evidence[:, d]) != -np.inf)) if evidence.ndim == 2 else len(evidence)
         at = (slice(found), d)  # without values of the scale that only other decisions have
         pull, without = (None if x is None else x[at][..., :m, :n] for x in (known.pull, known.without))
         fell_back = np.broadcast_to(known.fell_back, evidence.shape)[at]
