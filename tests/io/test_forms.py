@@ -431,5 +431,7 @@ def test_columns_of_a_frame_that_have_one_name_are_refused(names):
 def test_durations_are_neither_names_nor_numbers(library, column):
     given = {"decision": ["d", "d"], "voter": ["u", "u"], "alternative": ["A", "B"], "value": [1, 2]}
     given[column] = [datetime.timedelta(1), datetime.timedelta(2)]
-    with pytest.raises(vt.InputError, match=rf"the frame: the column {column} holds Duration.*, not (names|numbers)"):
+    refused = rf"the frame: the column {column} holds Duration.*, not (names|numbers)"
+    older = "cannot read votes from DataFrame"  # polars before 1.24 takes no durations of pandas
+    with pytest.raises(vt.InputError, match=f"{refused}|{older}"):
         vt.read(library(given))

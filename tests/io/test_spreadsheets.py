@@ -45,7 +45,7 @@ def test_names_are_no_formulas_and_come_back(names, suffix):
 
 @pytest.mark.parametrize("name", LOST)
 def test_names_that_would_not_come_back_are_refused(tmp_path, name):
-    with pytest.raises(vt.InputError, match="has what CSV loses"):
+    with pytest.raises(vt.InputError, match=r"has what CSV loses|has outer spaces, which files lose"):
         vt.write(vt.Profile(ranks=[[1, 2]], alternatives=[name, "B"]), tmp_path / "votes.csv")
     assert not list(tmp_path.iterdir())
 

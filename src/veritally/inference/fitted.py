@@ -23,7 +23,7 @@ from veritally.rules.rule import Scores
 _DRAWS = 4096
 _STREAM = 11  # of random numbers
 _CELLS = 1 << 23  # of draws that are held at once
-_SOUND = 0.2  # of the draws that count, beyond which they mend what is not normal
+_SOUND = 200  # draws that count, beyond which they mend what is not normal
 _USABLE = 0.05  # of the draws that count, and
 _ENOUGH = 50  # draws that count, below which they say less than the normal does
 _TAILS = 7.0  # degrees of freedom of the draws by which the shape is checked
@@ -213,7 +213,7 @@ class Fitted:
         draws = _drawn(known, np.asarray(fit.freedom), size, random)
         weights = np.broadcast_to(weight / len(draws), draws.shape[:-1])
         further, change, efficiency = self._correction(known, random)
-        exact = None if efficiency > _SOUND else self._sampled(draws)
+        exact = None if efficiency * change.size > _SOUND else self._sampled(draws)
         if exact is not None:
             draws, weights = exact, np.broadcast_to(weight / len(exact), exact.shape[:-1])
             efficiency = np.asarray(np.nan)

@@ -211,12 +211,12 @@ def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
 
 def require_different(names: tuple[Any, ...]) -> None:
     """Refuse names that a file could not tell apart, or does not keep."""
-    for name in names:
-        if not str(name) or str(name) != str(name).strip():
-            raise InputError(f"the name {quoted(name)} is empty or has outer spaces, which files lose; rename it")
     if len({plain(str(name)) for name in names}) < len(names):
         what = "names that differ only in type, Unicode form or outer spaces"
         raise InputError(f"{what} would be one in a file; rename them")
+    for name in names:
+        if not str(name) or str(name) != str(name).strip():
+            raise InputError(f"the name {quoted(name)} is empty or has outer spaces, which files lose; rename it")
 
 
 def whole_if_possible(counts: Array) -> Array:
