@@ -18,10 +18,6 @@ from veritally.outcome import Outcome, Remarks
 from veritally.progress import listening
 
 _LONG = 30.0  # seconds left, for which people would like to know a quicker way
-_QUICKER = (
-    "Quicker are --sigma with --tau, where you know how noisy one observation is beside the spread of the truths, and "
-    "--rule learned-universal, for rankings and favourites."
-)
 _FIT = 0.6  # of the work that is done before it is found out how sure the answer is, about
 
 _EXAMPLES = """\b
@@ -177,10 +173,10 @@ def _decided(asked: list[Question], show: Shown) -> Iterator[Outcome]:
         whole = (done + share) / len(asked)
         show(whole)
         left = (time.monotonic() - start) * (1 - whole) / whole if whole else 0.0
-        if left > _LONG and not hinted and asked[0].info.name == "posterior":
+        if left > _LONG and not hinted:
             hinted = True
             show.hide()
-            say(f"This takes about {duration(left)} more. {_QUICKER}", err=True)
+            say(f"This takes about {duration(left)} more.{_quicker(asked[0])}", err=True)
 
     remarks = Remarks()
     for done, question in enumerate(asked):
@@ -197,6 +193,16 @@ def _decided(asked: list[Question], show: Shown) -> Iterator[Outcome]:
             remarks.add(outcome)
         yield outcome
     _warn(remarks.lines())
+
+
+def _quicker(question: Question) -> str:
+    """Name quicker ways to decide, if there are any."""
+    ways = []
+    if question.info.name == "posterior" and not {"sigma", "tau"} <= question.parameters.keys():
+        ways.append("--sigma with --tau, if you know how noisy one observation is beside the spread of the truths")
+    if question.info.name == "posterior" and question.profile.kind in ("rankings", "top"):
+        ways.append("--rule learned-universal")
+    return f" Quicker: {', or '.join(ways)}." if ways else ""
 
 
 def _warn(remarks: Iterable[str]) -> None:
