@@ -1,6 +1,5 @@
 """Description: what a profile holds, and what is odd about it."""
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -148,11 +147,6 @@ def _oddities(profile: Profile) -> list[str]:
         if names and len(profile) > 1:
             twins = _twins(names[:_SHOWN], profile.alternatives)
             found.append(words.format(first_few(names, _SHOWN, partial(_with_twin, twins=twins))))
-    for what, labels in (("voters", profile.voters), ("alternatives", profile.alternatives)):
-        spelt = Counter("".join(str(name).casefold().split()) for name in labels)
-        same = [str(name) for name in labels if spelt["".join(str(name).casefold().split())] > 1]
-        if same:
-            found.append(f"the {what} {first_few(same, 5)} differ only in capitals or spaces")
     if len(profile) == 1:
         found.append("there is a single voter")
     found += claims(profile)

@@ -297,7 +297,7 @@ def test_check_says_what_is_odd(file):
         "only one voter saw C",
         "voter v claims up to 18,000 times the median count",
         "voter u puts everything level",
-        "the voters v, V differ only in capitals or spaces",
+        "the voters 'v' and 'V' differ only in capitals or spaces",
         "nobody saw D",
     ):
         assert oddity in result.output

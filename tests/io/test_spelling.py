@@ -123,3 +123,9 @@ def test_look_alikes_in_preflib(votes):
 def test_names_in_any_script_are_not_suspected(votes, names):
     profile, found = remarks(votes, f"{RANKS}u,{names[0]},1\nu,{names[1]},2\n")
     assert (profile.alternatives, found) == (names, [])
+
+
+def test_names_that_differ_only_in_capitals_or_spaces_are_remarked_on(votes):
+    text = "voter,alternative,rank\nu,Protein design,1\nu,B,2\nv,protein  Design,1\nv,B,2\n"
+    with pytest.warns(vt.InputWarning, match=r"the alternatives 'Protein design' and 'protein  Design' differ only in"):
+        votes(text)

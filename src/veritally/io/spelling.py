@@ -50,8 +50,9 @@ def plain(name: str) -> str:
 def look_alikes(profile: Profile) -> Iterator[str]:
     """Say which decisions, voters or alternatives have names that look alike though they differ."""
     for what, labels in (("voter", profile._voters), ("alternative", profile._alternatives)):
-        names = chain.from_iterable(labels.at()) if labels.each else labels.at()
+        names = list(chain.from_iterable(labels.at()) if labels.each else labels.at())
         yield from _twins(what, names, profile)
+        yield from _variants(what, names)
     yield from _twins("decision", profile.decisions or (), profile)
 
 
@@ -70,6 +71,17 @@ def _twins(what: str, names: Iterable[Any], profile: Profile) -> Iterator[str]:
         more = f" (and {len(twins) - 1:,} more such)" if len(twins) > 1 else ""
         likeness = f"the {what} {quoted(name)} looks like {quoted(other)} but has {_difference(other, name)}{more}"
         yield f"{of}{likeness}; spell them the same if they are the same"
+
+
+def _variants(what: str, names: Iterable[Any]) -> Iterator[str]:
+    """Say which two of the names differ only in capitals or spaces."""
+    spelt: dict[str, str] = {}
+    for name in dict.fromkeys(map(str, names)):
+        other = spelt.setdefault("".join(name.casefold().split()), name)
+        if other != name and (len(name) > 1 or what == "voter"):  # options may be called A and a
+            pair = f"the {what}s {quoted(other)} and {quoted(name)} differ only in capitals or spaces"
+            yield f"{pair}; spell them the same if they are the same"
+            return
 
 
 def _owner(alternative: str, profile: Profile) -> str:
