@@ -55,7 +55,7 @@ def joined(groups: Sequence[Group], fits: Sequence[Fit], ballots: Ballots) -> Fi
     """Put what was found about groups of decisions together, in the shape of all ``ballots``."""
     *batch, m, n = ballots.counts.shape
     decisions, values = int(np.prod(batch)), max(len(fit.weight) for fit in fits)
-    fits = [_at_mode_told(group, fit) for group, fit in zip(groups, fits, strict=True)]
+    fits = [_with_pulls(group, fit) for group, fit in zip(groups, fits, strict=True)]
 
     def put(parts: list[Array], fill: Array | float, *shape: int) -> Array:
         """Put parts in their places; where one has fewer values of the scale, its first is repeated."""
@@ -101,7 +101,7 @@ def joined(groups: Sequence[Group], fits: Sequence[Fit], ballots: Ballots) -> Fi
     )
 
 
-def _at_mode_told(group: Group, fit: Fit) -> Fit:
+def _with_pulls(group: Group, fit: Fit) -> Fit:
     """Fill in what each voter adds where the mode stands for the mean."""
     several = stacked(group.ballots, len(fit.tau))
     pull, without = pulls(several, fit.means, fit.moments), withouts(several, fit.means, fit.moments)
