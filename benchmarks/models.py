@@ -16,13 +16,13 @@ import numpy as np
 
 from veritally.experiments.tables import measure_tables, published
 from veritally.learned.card import carded, held_out, written
-from veritally.learned.lessons import DeepSetsLesson, UniversalLesson
 from veritally.learned.models import Model, model
 from veritally.learned.rule import Learned
-from veritally.learned.teaching import card_path
+from veritally.learned.tasks import DeepSetsLesson, UniversalLesson
+from veritally.learned.train import card_path
 from veritally.learned.training import Trained, fit
 from veritally.learned.universal import Universal
-from veritally.noise.scenario import SCENARIOS
+from veritally.model.scenario import SCENARIOS
 
 MODELS = Path(__file__).parents[1] / "src" / "veritally" / "learned" / "models"
 UNIFORM = SCENARIOS["high-variance"].replace(noise="uniform", experience="uniform:1:3", sigma=2.0)

@@ -40,9 +40,9 @@ COLUMN = """
 import json, statistics, time
 import numpy as np
 import veritally as vt
-from veritally.experiments.lineup import Lineup
+from veritally.experiments.rule_set import RuleSet
 from veritally.experiments.run import run
-from veritally.noise.simulation import block_size
+from veritally.model.simulation import block_size
 
 def median(work, repeats=7):
     times = []
@@ -54,8 +54,8 @@ def median(work, repeats=7):
 
 scenario = vt.scenario("high-variance", voters=300)
 slow = ("top-monte-carlo", "top-gradient", "learned", "learned-noisy", "learned-universal")
-every = Lineup.of(None, "values", 10).labels
-lineup = Lineup.of([name for name in every if name not in slow], "values", 10)
+every = RuleSet.of(None, "values", 10).labels
+lineup = RuleSet.of([name for name in every if name not in slow], "values", 10)
 size, blocks = block_size(scenario), 12
 rng = np.random.default_rng(0)
 

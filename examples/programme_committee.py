@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import veritally as vt
-from veritally.belief import percent
+from veritally.inference.belief import percent
 
 picture = sys.argv[1] if len(sys.argv) > 1 else Path(__file__).with_suffix(".png")
 places = 4

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veritally as vt
-from veritally.parameters import checked_parameters
+from veritally.model.parameters import checked_parameters
 from veritally.registry import rule_for
 
 RULES = [info.name for info in vt.rules()]

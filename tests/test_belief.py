@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import veritally as vt
-from veritally.belief import smallest_set, stacked, summarised
+from veritally.inference.belief import smallest_set, stacked, summarised
 
 
 def summary(draws, weights, mask=None):

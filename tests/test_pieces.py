@@ -1,21 +1,24 @@
 """Batches decided in pieces, and what is heard on the way."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
 import veritally as vt
 from support import random_profile
-from veritally import engine
 from veritally.outcome import Remarks
 from veritally.progress import listening
+
+decide_module = import_module("veritally.decide")  # as `from veritally import decide` is the function
 
 TIED = vt.Profile(order=[[*"AB"], [*"BA"]])
 APART = vt.Profile(ranks=[[1, 2, 0, 0], [0, 0, 1, 2]], counts=[[1, 1, 0, 0], [0, 0, 1, 1]], alternatives=[*"ABCD"])
 
 
 def pieces(profile, monkeypatch, at_once=2, **given):
-    monkeypatch.setattr(engine, "_MOST_AT_ONCE", at_once)
-    return [question.outcome() for question in engine.questions(profile, **given)]
+    monkeypatch.setattr(decide_module, "_MOST_AT_ONCE", at_once)
+    return [question.outcome() for question in decide_module.questions(profile, **given)]
 
 
 def test_pieces_say_what_the_whole_says(monkeypatch):
@@ -68,10 +71,10 @@ def test_a_decision_without_evidence_is_refused_before_any_is_decided():
     with pytest.warns(vt.InputWarning, match="no usable vote"):
         empty = vt.Profile(ranks=[[0, 0]], counts=[[0, 0]])
     with pytest.raises(vt.InputError, match="decision 1: no voter has a vote"):
-        engine.questions(vt.stack([TIED, empty]), sigma=1, tau=1)
+        decide_module.questions(vt.stack([TIED, empty]), sigma=1, tau=1)
 
 
 def test_parameters_are_checked_for_all_decisions_together():
     other = vt.Profile(ranks=[[1, 2]], alternatives=["A", "C"])
     with pytest.raises(vt.InputError, match="needs decisions with the same alternatives"):
-        engine.questions(vt.stack([TIED, other]), sigma=[1, 2], tau=1)
+        decide_module.questions(vt.stack([TIED, other]), sigma=[1, 2], tau=1)

@@ -53,7 +53,7 @@ def judged(method: Method, cell: Cell) -> tuple[np.ndarray, float]:
     spent = time.process_time() - started
     if np.isnan(scores).any():
         raise ValueError(f"{method.name} gives no number")
-    found = measure(scores[None], cell.truth, cell.lots, cell.profile.shape[-2], ("regret",))
+    found = measure(scores[None], cell.truth, cell.tie_breakers, cell.profile.shape[-2], ("regret",))
     return found[0, 0], 1e6 * spent / len(cell)
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 import veritally as vt
 from peers.votes import Judgements, Votes
-from veritally.noise.told import Told
+from veritally.model.known import KnownParameters
 
 SCENARIOS = ("high-variance", "low-variance", "count-noise", "count-replacement")
 INSTANCES = {10: 2000, 30: 800, 100: 250}  # by the number of voters
@@ -28,7 +28,7 @@ class Cell:
     ----------
     profile
         The votes, as values.
-    truth, lots
+    truth, tie_breakers
         ``(decision, alternative)``: what is true, and what ties are broken by.
     told
         What our rules are told: of scenarios all, of data sets nothing.
@@ -40,8 +40,8 @@ class Cell:
 
     profile: vt.Profile
     truth: np.ndarray
-    lots: np.ndarray
-    told: Told
+    tie_breakers: np.ndarray
+    told: KnownParameters
     each: list[Votes]
     clusters: Sequence[Any] | None = None
 
@@ -66,7 +66,7 @@ class Cell:
             self,
             profile=profile,
             truth=self.truth[which, :n],
-            lots=self.lots[which, :n],
+            tie_breakers=self.tie_breakers[which, :n],
             each=self.each[which],
             clusters=clusters,
         )
@@ -83,10 +83,10 @@ class Cell:
 def scenario(name: str, voters: int) -> Cell:
     """Draw a scenario of the paper."""
     trials = vt.simulate(name, voters=voters, instances=INSTANCES[voters], seed=_SEED)
-    told = Told.of(trials.scenario)
+    told = KnownParameters.of(trials.scenario)
     values, counts = np.asarray(trials.profile.values), np.asarray(trials.profile.counts)
     each = [Votes(x, c, told.sigma, told.tau, told.sigma) for x, c in zip(values, counts, strict=True)]
-    return Cell(trials.profile, np.asarray(trials.truth), np.asarray(trials.lots), told, each)
+    return Cell(trials.profile, np.asarray(trials.truth), np.asarray(trials.tie_breakers), told, each)
 
 
 def dataset(name: str) -> Cell:
@@ -98,8 +98,8 @@ def dataset(name: str) -> Cell:
         Votes(np.asarray(one.values), np.asarray(one.counts), *_scales(one, _WHOLE[name]), own)
         for one, own in zip(singles, judged, strict=True)
     ]
-    lots = np.random.default_rng(_SEED).random(data.truth.shape)
-    return Cell(data.profile, np.asarray(data.truth), lots, Told(), each, data.clusters)
+    tie_breakers = np.random.default_rng(_SEED).random(data.truth.shape)
+    return Cell(data.profile, np.asarray(data.truth), tie_breakers, KnownParameters(), each, data.clusters)
 
 
 def _scales(profile: vt.Profile, whole: float) -> tuple[float, float, float]:

@@ -10,7 +10,7 @@ import veritally as vt
 from peers import libraries
 from peers.cells import INSTANCES, Cell
 from peers.votes import Votes
-from veritally.experiments.lineup import Entry
+from veritally.experiments.rule_set import Entry
 
 _ALL = dict.fromkeys([*INSTANCES, *vt.datasets.names()])
 Limits = Mapping[int | str, int | None]  # by number of voters or data set: how many decisions at most, None for all

@@ -4,14 +4,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from veritally import likelihood
-from veritally.combine import concat, stack
-from veritally.engine import decide, evaluate
+from veritally.decide import decide, evaluate
 from veritally.errors import InputError, InputWarning, TieError
-from veritally.explanation import Explanation
+from veritally.explain import Explanation
 from veritally.io.votes import read, to_frame, write
 from veritally.outcome import Outcome
-from veritally.profile import Profile
 from veritally.registry import RuleInfo, rule, rules
+from veritally.votes.combine import concat, stack
+from veritally.votes.profile import Profile
 
 if TYPE_CHECKING:
     from veritally import datasets, plots
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from veritally.experiments.report import reproduce
     from veritally.io.pref_voting import from_pref_voting
     from veritally.io.truth import read_truth, write_truth
-    from veritally.learned.teaching import train
-    from veritally.noise import Scenario, Trials, scenario, simulate
+    from veritally.learned.train import train
+    from veritally.model import Scenario, Trials, scenario, simulate
 
 __all__ = [
     "Comparison",
@@ -60,19 +60,19 @@ __all__ = [
 # What deciding does not need is imported when it is first used, so that the start stays light.
 _LATER = {
     "Comparison": "experiments.compare",
-    "Scenario": "noise",
-    "Trials": "noise",
+    "Scenario": "model",
+    "Trials": "model",
     "cite": "citation",
     "compare": "experiments.compare",
     "from_pref_voting": "io.pref_voting",
     "datasets": "datasets",
-    "noise": "noise",
+    "model": "model",
     "plots": "plots",
     "read_truth": "io.truth",
     "reproduce": "experiments.report",
-    "scenario": "noise",
-    "simulate": "noise",
-    "train": "learned.teaching",
+    "scenario": "model",
+    "simulate": "model",
+    "train": "learned.train",
     "write_truth": "io.truth",
 }
 
@@ -81,7 +81,7 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'veritally' has no attribute {name!r}")
     module = importlib.import_module(f"veritally.{_LATER[name]}")
-    return module if name in ("datasets", "noise", "plots") else getattr(module, name)
+    return module if name in ("datasets", "model", "plots") else getattr(module, name)
 
 
 def __dir__() -> list[str]:

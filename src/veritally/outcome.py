@@ -10,12 +10,12 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 import numpy as np
 
 from veritally.arrays import Array, namespace
-from veritally.ballots import Ballots
-from veritally.belief import LEVEL, Belief, smallest_set, stacked
 from veritally.errors import TieError, quoted
-from veritally.explanation import Explanation, among_best
-from veritally.labels import first_few
-from veritally.profile import Profile
+from veritally.explain import Explanation, among_best
+from veritally.inference.belief import LEVEL, Belief, smallest_set, stacked
+from veritally.votes.ballots import Ballots
+from veritally.votes.labels import first_few
+from veritally.votes.profile import Profile
 
 TieBreak: TypeAlias = Literal["error", "first", "random"]
 

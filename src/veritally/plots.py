@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veritally.belief import percent
 from veritally.checks import usable_path
 from veritally.errors import InputError
 from veritally.files import refuse_to_replace, write_whole
-from veritally.labels import visible
+from veritally.inference.belief import percent
 from veritally.outcome import Outcome
+from veritally.votes.labels import visible
 
 if TYPE_CHECKING:
     from veritally.experiments.compare import Comparison

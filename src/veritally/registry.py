@@ -6,19 +6,19 @@ from dataclasses import MISSING, dataclass, fields, replace
 from functools import partial
 from typing import Any
 
-from veritally.ballots import KINDS, Kind
 from veritally.errors import InputError, quoted
-from veritally.inference.mle import MaximumLikelihood
-from veritally.inference.posterior import Posterior
 from veritally.learned.rule import Learned
 from veritally.learned.universal import Universal
-from veritally.profile import Profile
 from veritally.rules.cardinal import Difference, Mean
 from veritally.rules.exact import ExactScore, NormalScores
+from veritally.rules.mle import MaximumLikelihood
 from veritally.rules.pairwise import Pairwise, maximum_likelihood_difference
 from veritally.rules.positional import EXPERIENCES, Borda, BordaSqrtCount, Plurality, Positional, Veto
+from veritally.rules.posterior import Posterior
 from veritally.rules.rule import Experience, Rule
 from veritally.rules.top import TopGradient, TopLowerBound, TopMonteCarlo, TopZero
+from veritally.votes.ballots import KINDS, Kind
+from veritally.votes.profile import Profile
 
 _PAPER = "Pitis & Zhang (2020)"
 _EXACT = "Thurstone (1927); docs/exact.md"

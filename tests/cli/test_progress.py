@@ -1,6 +1,7 @@
 """Long work: answers come as they are found, with how far it is and a quicker way."""
 
 import json
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -8,15 +9,16 @@ from click.testing import CliRunner
 
 import veritally as vt
 from support import random_profile
-from veritally import engine
 from veritally.cli import cli, progress
 from veritally.inference import fitted
+
+decide_module = import_module("veritally.decide")  # as `from veritally import decide` is the function
 
 
 @pytest.fixture
 def votes(tmp_path, monkeypatch):
     """Five decisions, decided one after the other."""
-    monkeypatch.setattr(engine, "_MOST_AT_ONCE", 1)
+    monkeypatch.setattr(decide_module, "_MOST_AT_ONCE", 1)
     path = tmp_path / "votes.csv"
     vt.write(random_profile(1, voters=3, alternatives=3, batch=(5,)).renamed("decision ", "voter ", "option "), path)
     return path
@@ -27,7 +29,7 @@ def run(*arguments):
 
 
 def test_what_is_finished_is_printed_though_the_rest_is_interrupted(votes, monkeypatch):
-    decided, asked = engine.Question.outcome, []
+    decided, asked = decide_module.Question.outcome, []
 
     def outcome(question):
         asked.append(question)
@@ -35,7 +37,7 @@ def test_what_is_finished_is_printed_though_the_rest_is_interrupted(votes, monke
             raise KeyboardInterrupt
         return decided(question)
 
-    monkeypatch.setattr(engine.Question, "outcome", outcome)
+    monkeypatch.setattr(decide_module.Question, "outcome", outcome)
     result = run(votes, "--json", "--sigma", 1, "--tau", 1)
     assert result.exit_code != 0
     assert [json.loads(line)["decision"] for line in result.stdout.splitlines()] == [f"decision {d}" for d in (1, 2, 3)]
@@ -45,14 +47,14 @@ def test_what_is_finished_is_printed_though_the_rest_is_interrupted(votes, monke
 def test_pieces_print_what_the_whole_prints(votes, monkeypatch, options):
     told = [votes, *options, "--sigma", 1, "--tau", 1]
     pieces = run(*told).stdout
-    monkeypatch.setattr(engine, "_MOST_AT_ONCE", 100)
+    monkeypatch.setattr(decide_module, "_MOST_AT_ONCE", 100)
     assert run(*told).stdout == pieces
 
 
 def test_pieces_have_the_same_json_but_for_rounding(votes, monkeypatch):
     told = [votes, "--json", "--sigma", 1, "--tau", 1]
     pieces = [json.loads(line) for line in run(*told).stdout.splitlines()]
-    monkeypatch.setattr(engine, "_MOST_AT_ONCE", 100)
+    monkeypatch.setattr(decide_module, "_MOST_AT_ONCE", 100)
     for line, other in zip(run(*told).stdout.splitlines(), pieces, strict=True):
         one = json.loads(line)
         for key in ("scores", "p_best", "expected_regret"):
@@ -85,7 +87,7 @@ def test_logs_say_how_much_is_left(votes, monkeypatch):
 
 
 def test_a_tie_that_must_be_settled_is_told_before_anything_is_printed(tmp_path, monkeypatch):
-    monkeypatch.setattr(engine, "_MOST_AT_ONCE", 1)
+    monkeypatch.setattr(decide_module, "_MOST_AT_ONCE", 1)
     clear, tied = vt.Profile(order=[[*"AB"]]), vt.Profile(order=[[*"AB"], [*"BA"]])
     vt.write(vt.stack([clear, tied], decisions=["clear", "tied"]), tmp_path / "votes.csv")
     result = run(tmp_path / "votes.csv", "--tie-break", "error", "--sigma", 1, "--tau", 1)

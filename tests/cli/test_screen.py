@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from veritally.cli import cli
 from veritally.cli.tables import _with_error
-from veritally.labels import visible
+from veritally.votes.labels import visible
 
 HOSTILE = "\x1b[2J\x1b[1;31mA\u202eB\x9b3J\x07"
 SHOWN = r"\x1b[2J\x1b[1;31mA\u202eB\x9b3J\x07"

@@ -10,11 +10,11 @@ from veritally.errors import InputError
 from veritally.experiments.calibration import Calibration, calibrate
 from veritally.experiments.claims import against
 from veritally.experiments.document import to_markdown
-from veritally.experiments.lineup import Entry, Lineup
 from veritally.experiments.report import document
+from veritally.experiments.rule_set import Entry, RuleSet
 from veritally.experiments.tables import measure_tables
-from veritally.noise.scenario import SCENARIOS
-from veritally.noise.told import Told
+from veritally.model.known import KnownParameters
+from veritally.model.scenario import SCENARIOS
 
 RESULTS = Path(__file__).parents[2] / "docs" / "exact" / "results.csv"
 
@@ -40,7 +40,7 @@ def test_committed_posterior_is_below_the_pairwise_rules(table):
 
 
 def test_entries_are_told_what_they_may_know():
-    told = Told.of(SCENARIOS["count-noise"])
+    told = KnownParameters.of(SCENARIOS["count-noise"])
     assert told.count_range == (1.0, 49.0)
     rule = Entry.of("posterior:votes=rankings").make(told, 0)
     assert (rule.sigma, rule.tau, rule.votes) == (told.sigma, 1.0, "rankings")
@@ -49,7 +49,7 @@ def test_entries_are_told_what_they_may_know():
     assert (kept.sigma, kept.tau, kept.count_error) == (None, None, None)
     with pytest.raises(InputError, match="where they apply"):
         Entry.of("borda:votes=rankings")
-    assert Lineup.of("exact", "values", 10).kinds == {"rankings", "top"}
+    assert RuleSet.of("exact", "values", 10).kinds == {"rankings", "top"}
 
 
 def test_a_report_puts_the_posterior_beside_the_best(tmp_path):

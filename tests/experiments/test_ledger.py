@@ -12,7 +12,7 @@ import veritally as vt
 from processes import holder
 from veritally.experiments.chunks import plan
 from veritally.experiments.ledger import Ledger
-from veritally.experiments.lineup import Lineup
+from veritally.experiments.rule_set import RuleSet
 from veritally.experiments.tables import MEASURED, measure_tables
 
 SMALL = {"tables": ["low-variance"], "voters": [3], "rules": ["borda", "mean"], "instances": 200}
@@ -25,7 +25,7 @@ def ledger(tmp_path):
 
 
 def chunks(instances=20, seeds=(0, 1)):
-    lineup = Lineup.of(["borda", "mean"], "values", 10)
+    lineup = RuleSet.of(["borda", "mean"], "values", 10)
     return [
         plan(vt.scenario("low-variance", voters=3), lineup, MEASURED, instances, seed, "numpy")[0] for seed in seeds
     ]

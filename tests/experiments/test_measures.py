@@ -29,14 +29,14 @@ def instances(draw):
 @given(instances(), st.integers(0, 100))
 def test_measures_against_a_loop(case, seed):
     scores, truth = case
-    lots = np.random.default_rng(seed).random(truth.shape)
-    regret, accuracy, correlation = measure(scores, truth, lots, voters=1)
+    tie_breakers = np.random.default_rng(seed).random(truth.shape)
+    regret, accuracy, correlation = measure(scores, truth, tie_breakers, voters=1)
     for r in range(len(scores)):
         for i in range(len(truth)):
             there = np.flatnonzero(~np.isnan(truth[i]))
             own, true = scores[r, i, there], truth[i, there]
             best = [j for j in range(len(there)) if own[j] == own.max()]
-            chosen = max(best, key=lambda j: lots[i, there[j]])
+            chosen = max(best, key=lambda j: tie_breakers[i, there[j]])
             assert regret[r, i] == true.max() - true[chosen]
             assert accuracy[r, i] == (true[chosen] == true.max())
             constant = len(set(own)) == 1 or len(set(true)) == 1
@@ -47,8 +47,8 @@ def test_measures_against_a_loop(case, seed):
 def test_ties_are_broken_uniformly():
     truth = np.tile([3.0, 2.0, 1.0], (30_000, 1))
     scores = np.tile([1.0, 1.0, 0.0], (1, len(truth), 1))
-    lots = np.random.default_rng(0).random(truth.shape)
-    chosen = measure(scores, truth, lots, voters=1, names=("regret",))[0, 0]
+    tie_breakers = np.random.default_rng(0).random(truth.shape)
+    chosen = measure(scores, truth, tie_breakers, voters=1, names=("regret",))[0, 0]
     assert set(chosen) == {0, 1}
     assert stats.binomtest(int(chosen.sum()), len(chosen)).pvalue > 1e-4
 
@@ -56,8 +56,8 @@ def test_ties_are_broken_uniformly():
 def test_scores_that_rounding_alone_separates_are_tied():
     truth = np.tile([1.0, 0.0], (200, 1))
     scores = np.tile([0.1 + 0.2, 0.3], (1, len(truth), 1))
-    lots = np.random.default_rng(0).random(truth.shape)
-    assert 0.3 < measure(scores, truth, lots, voters=2, names=("accuracy",)).mean() < 0.7
+    tie_breakers = np.random.default_rng(0).random(truth.shape)
+    assert 0.3 < measure(scores, truth, tie_breakers, voters=2, names=("accuracy",)).mean() < 0.7
 
 
 @given(st.integers(2, 30), st.integers(1, 29), st.integers(0, 100))

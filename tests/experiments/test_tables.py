@@ -21,7 +21,7 @@ from support import jax_x64
 from veritally.experiments.chunks import Chunk, plan
 from veritally.experiments.claims import paired, verdict
 from veritally.experiments.document import Bullets, Cell, Heading, Paragraph, Table, to_html, to_latex, to_markdown
-from veritally.experiments.lineup import Lineup
+from veritally.experiments.rule_set import RuleSet
 from veritally.experiments.tables import MEASURED, Reproduction, measure_tables, published
 
 SMALL = {"voters": [3, 10], "rules": ["borda", "case4", "borda+"], "instances": 600}
@@ -140,7 +140,7 @@ def test_keys_cover_the_whole_configuration():
 
     def key(**changes):
         setting = base | changes
-        lineup = Lineup.of(setting["rules"], "values", 10)
+        lineup = RuleSet.of(setting["rules"], "values", 10)
         scenario = vt.scenario(setting.get("table", "high-variance"), voters=setting["voters"])
         chunks = plan(scenario, lineup, setting["measures"], setting["instances"], setting["seed"], setting["backend"])
         return chunks[0].key
@@ -160,7 +160,7 @@ def test_keys_cover_the_whole_configuration():
 
 
 def test_keys_cover_the_precision(x64):
-    chunk = Chunk(vt.scenario("high-variance"), Lineup.of(["borda"], "values", 10), MEASURED, 0, 0, 9, "jax", 9)
+    chunk = Chunk(vt.scenario("high-variance"), RuleSet.of(["borda"], "values", 10), MEASURED, 0, 0, 9, "jax", 9)
     double = chunk.key
     with jax_x64(False):
         assert dataclasses.replace(chunk).key != double
@@ -211,9 +211,9 @@ def test_workers_end_with_their_parent():
     code = (
         "import os, veritally as vt\n"
         "from veritally.experiments.chunks import plan, spread\n"
-        "from veritally.experiments.lineup import Lineup\n"
+        "from veritally.experiments.rule_set import RuleSet\n"
         "if __name__ == '__main__':\n"
-        "    chunks = plan(vt.scenario('high-variance', voters=300), Lineup.of(['top-monte-carlo'], 'values', 10),\n"
+        "    chunks = plan(vt.scenario('high-variance', voters=300), RuleSet.of(['top-monte-carlo'], 'values', 10),\n"
         "                  ('regret',), 100_000, 0, 'numpy')\n"
         "    for _ in spread(chunks, 2):\n"
         "        import multiprocessing\n"

@@ -21,10 +21,10 @@ from mutators import parquet, some_bytes, some_cells, some_columns, some_entries
 
 import veritally as vt
 from veritally.cli import cli
-from veritally.description import describe
 from veritally.io.truth import read_truth
 from veritally.learned.models import model
 from veritally.learned.weights import save
+from veritally.votes.description import describe
 
 _LONGEST = 1500  # characters of a sentence
 _QUICK = ("borda", "plurality", "veto", "majority", "score", "top-zero")

@@ -6,7 +6,9 @@ from scipy import special
 
 import veritally as vt
 from support import random_profile
-from veritally.inference import fitted, moments, posterior
+from veritally.inference import fitted
+from veritally.inference import propagation as moments
+from veritally.rules import posterior
 
 FULL = vt.Profile(order=[[*"ABCD"], [*"BACD"], [*"DCBA"]], counts=[[9, 2, 1, 5], [1, 1, 4, 4], [2, 7, 7, 1]])
 FAVOURITES = vt.Profile(top=[*"AAC"], alternatives=[*"ABCD"], counts=[[3, 5, 1, 8], [2, 2, 2, 2], [9, 1, 4, 1]])

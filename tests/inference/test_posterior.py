@@ -13,9 +13,9 @@ from scipy import integrate, optimize, special, stats
 import veritally as vt
 from support import random_profile, values_profiles
 from veritally import likelihood
-from veritally.inference.posterior import Posterior
 from veritally.inference.scale import dispersion
-from veritally.noise import Percentage, Replacement
+from veritally.model import Percentage, Replacement
+from veritally.rules.posterior import Posterior
 
 CYCLE = vt.Profile(order=[["A", "B", "C"], ["B", "C", "A"], ["C", "A", "B"]], counts=[[3, 5, 7], [7, 3, 5], [5, 7, 3]])
 

@@ -12,9 +12,9 @@ import pytest
 
 import veritally as vt
 from veritally.arrays import midranks
-from veritally.description import describe
 from veritally.io import decisions, sizes
 from veritally.io.frames import Place
+from veritally.votes.description import describe
 
 
 class Lines(Sequence):

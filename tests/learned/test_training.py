@@ -19,12 +19,12 @@ import veritally as vt
 from support import random_profile
 from veritally.cli import cli
 from veritally.learned.deepsets import Configuration
-from veritally.learned.lessons import DeepSetsLesson, UniversalLesson
 from veritally.learned.models import model
-from veritally.learned.practice import decisions
+from veritally.learned.tasks import DeepSetsLesson, UniversalLesson
 from veritally.learned.training import fit, measured
+from veritally.learned.training_data import decisions
 from veritally.learned.weights import load, save
-from veritally.noise.scenario import SCENARIOS
+from veritally.model.scenario import SCENARIOS
 
 SMALL = Configuration(encoder_layers=1, decoder_layers=1, width=8)
 EASY = DeepSetsLesson(SMALL, SCENARIOS["low-variance"], (4, 5), (3, 5), 16, 1e-2)

@@ -12,11 +12,11 @@ from scipy import integrate
 
 import veritally as vt
 from support import random_profile, values_profiles
-from veritally.ballots import Rankings, coarsened
-from veritally.learned import rounds, universal
+from veritally.learned import universal, universal_network
 from veritally.learned.models import model
 from veritally.learned.reading import Setting, expected
-from veritally.learned.rounds import answer
+from veritally.learned.universal_network import answer
+from veritally.votes.ballots import Rankings, coarsened
 
 EXACT = {"rtol": 1e-8, "atol": 1e-9}
 
@@ -95,7 +95,7 @@ def test_a_multiplicity_is_so_many_voters(parameters, data):
 def test_voters_may_be_read_in_pieces(parameters, monkeypatch):
     ballots = random_profile(3, voters=23, alternatives=6, zeros=True).ballots
     whole = asked(parameters, ballots, told=0)
-    monkeypatch.setattr(rounds, "_CELLS", 30)
+    monkeypatch.setattr(universal_network, "_CELLS", 30)
     for x, y in zip(asked(parameters, ballots, told=0), whole, strict=True):
         np.testing.assert_allclose(x, y, **EXACT)
 

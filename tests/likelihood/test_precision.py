@@ -7,8 +7,8 @@ import pytest
 
 import veritally as vt
 from veritally.likelihood import derivatives
-from veritally.likelihood.density import Means
 from veritally.likelihood.rankings import ranking
+from veritally.model.means import Means
 
 # Rankings, ties first, in the middle and last, unseen alternatives.
 RANKS = np.array(

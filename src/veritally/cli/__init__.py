@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from veritally.errors import InputError, InputWarning
-from veritally.labels import visible
+from veritally.votes.labels import visible
 
 
 class _Failure(click.ClickException):

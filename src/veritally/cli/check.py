@@ -10,7 +10,7 @@ from veritally.cli.progress import working
 from veritally.cli.screen import say
 from veritally.errors import InputError, InputWarning
 from veritally.io.votes import read
-from veritally.labels import visible
+from veritally.votes.labels import visible
 
 _EXAMPLES = """\b
 Examples:
@@ -27,7 +27,7 @@ Examples:
 @lower_is_better_option
 def check(file: str, **options: Any) -> None:
     """Say what was understood of the votes in FILE, of any form that decide takes, and anything odd about them."""
-    from veritally.description import describe
+    from veritally.votes.description import describe
 
     with working(file):
         try:

@@ -11,7 +11,7 @@ import click
 from veritally.cli.options import file_options, force_option, lower_is_better_option, numbers_in, sigma_in
 from veritally.cli.progress import Shown, bar, duration, working
 from veritally.cli.screen import say
-from veritally.engine import Question, questions
+from veritally.decide import Question, questions
 from veritally.errors import InputError, InputWarning, quoted
 from veritally.io.votes import read
 from veritally.outcome import Outcome, Remarks

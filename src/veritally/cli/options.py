@@ -8,7 +8,7 @@ import click
 from veritally.errors import InputError, quoted
 
 if TYPE_CHECKING:
-    from veritally.noise.scenario import Scenario
+    from veritally.model.scenario import Scenario
 
 _SPECIFICATIONS = {
     "--prior": "The truth: normal:MEAN:SD, or fixed:N:N:…. Default: normal:0:1.",
@@ -76,7 +76,7 @@ def noise_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def made(name: str | None, ballots: str | None, sigma: str | None, **given: Any) -> "Scenario":
     """Make the scenario that the options describe."""
-    from veritally.noise.scenario import PARTS, Scenario, scenario
+    from veritally.model.scenario import PARTS, Scenario, scenario
 
     changes = {key: value for key, value in given.items() if value is not None}
     if sigma is not None:

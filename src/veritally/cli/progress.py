@@ -11,7 +11,7 @@ from typing import TypeAlias
 from rich.markup import escape
 
 from veritally.cli.screen import say
-from veritally.labels import visible
+from veritally.votes.labels import visible
 
 _FELT = 2.0  # seconds
 _STEP = 0.1  # of the work, after which a log gets a line

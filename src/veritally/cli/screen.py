@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Column, Table
 
-from veritally.labels import visible
+from veritally.votes.labels import visible
 
 NAME = 20  # characters of a name, beyond which it is rather folded than other columns left out
 _ENOUGH = 10_000  # characters, more than any table needs

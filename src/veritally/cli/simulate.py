@@ -10,7 +10,7 @@ from veritally.cli.options import force_option, made, scenario_options
 from veritally.cli.screen import say
 from veritally.errors import InputError
 from veritally.files import refuse_to_replace, write_together
-from veritally.noise.simulation import simulate as simulate_
+from veritally.model.simulation import simulate as simulate_
 
 _EXAMPLES = """\b
 Examples:

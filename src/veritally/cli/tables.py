@@ -9,14 +9,14 @@ from rich.bar import Bar
 from rich.console import Console
 from rich.table import Table
 
-from veritally.belief import LEVEL, Belief, percent
 from veritally.cli.screen import NAME, Text, fitted
-from veritally.description import claims
-from veritally.explanation import Explanation
-from veritally.labels import visible
+from veritally.explain import Explanation
+from veritally.inference.belief import LEVEL, Belief, percent
 from veritally.outcome import Outcome
-from veritally.profile import Profile
 from veritally.registry import RuleInfo
+from veritally.votes.description import claims
+from veritally.votes.labels import visible
+from veritally.votes.profile import Profile
 
 if TYPE_CHECKING:
     from veritally.experiments.compare import Comparison

@@ -81,8 +81,8 @@ def train(
     drawn anew for each mini-batch. A run that was interrupted, even killed, goes on from its last checkpoint when the
     same command is given again.
     """
-    from veritally.learned.teaching import card_path, checked_path, checkpoint_path
-    from veritally.learned.teaching import train as train_
+    from veritally.learned.train import card_path, checked_path, checkpoint_path
+    from veritally.learned.train import train as train_
 
     parts = {"prior": prior, "experience": experience, "noise": noise, "count_error": count_error}
     usual = name is None and sigma is None and not any(parts.values())

@@ -6,11 +6,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from veritally.arrays import Array
-from veritally.ballots import frozen
 from veritally.errors import InputError, quoted
 from veritally.io.truth import read_truth
 from veritally.io.votes import read
-from veritally.profile import Profile
+from veritally.votes.ballots import frozen
+from veritally.votes.profile import Profile
 
 if TYPE_CHECKING:
     import polars as pl

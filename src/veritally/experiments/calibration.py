@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from veritally.arrays import Array
-from veritally.ballots import Kind, coarsened
 from veritally.checks import whole
 from veritally.errors import InputError
-from veritally.experiments.lineup import Entry
-from veritally.inference.posterior import Posterior
-from veritally.noise.scenario import Draws, Scenario, scenario
-from veritally.noise.simulation import Backend, ballots_from, draw_in_jax, draws
-from veritally.noise.told import Told
+from veritally.experiments.rule_set import Entry
+from veritally.model.known import KnownParameters
+from veritally.model.scenario import Draws, Scenario, scenario
+from veritally.model.simulation import Backend, ballots_from, draw_in_jax, draws
+from veritally.rules.posterior import Posterior
+from veritally.votes.ballots import Kind, coarsened
 
 _BINS = 20
 _AT_ONCE = {"numpy": 100, "jax": 1000}  # decisions, all of which wait for the slowest
@@ -92,7 +92,7 @@ def calibrate(
     """
     chosen = scenario(given, **changes)
     entry = Entry.of(rule)
-    made = entry.make(Told.of(chosen), seed)
+    made = entry.make(KnownParameters.of(chosen), seed)
     if isinstance(made, Posterior):
         made = replace(made, estimate="mean")
     if not hasattr(made, "p_best") and not isinstance(made, Posterior):

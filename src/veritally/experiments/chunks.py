@@ -20,29 +20,28 @@ from typing import Any
 
 from veritally.checks import whole
 from veritally.errors import InputError
-from veritally.experiments.lineup import Lineup
 from veritally.experiments.measures import Moments
+from veritally.experiments.rule_set import RuleSet
 from veritally.experiments.run import compile_together, fitting, run
-from veritally.noise.scenario import Scenario
-from veritally.noise.simulation import Backend
+from veritally.model.scenario import Scenario
+from veritally.model.simulation import Backend
 from veritally.versions import versions
 
 _AHEAD = 4  # chunks handed out for each worker
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _SOURCES = (
     "arrays.py",
-    "ballots.py",
-    "belief.py",
-    "registry.py",
+    "votes/*.py",
+    "model/*.py",
     "likelihood/*.py",
     "inference/*.py",
+    "rules/*.py",
     "learned/*.py",
     "learned/models/*.safetensors",
-    "rules/*.py",
-    "noise/*.py",
+    "registry.py",
     "experiments/chunks.py",
-    "experiments/lineup.py",
     "experiments/measures.py",
+    "experiments/rule_set.py",
     "experiments/run.py",
 )
 
@@ -52,7 +51,7 @@ class Chunk:
     """Some instances of a scenario, and the rules to measure on them."""
 
     scenario: Scenario
-    lineup: Lineup
+    lineup: RuleSet
     measures: tuple[str, ...]
     seed: int
     start: int
@@ -88,7 +87,7 @@ class Chunk:
 
 
 def plan(
-    scenario: Scenario, lineup: Lineup, measures: tuple[str, ...], instances: int, seed: int, backend: Backend
+    scenario: Scenario, lineup: RuleSet, measures: tuple[str, ...], instances: int, seed: int, backend: Backend
 ) -> list[Chunk]:
     """Cut the instances of a scenario into chunks; how, depends on nothing but the configuration and the device."""
     size = fitting(scenario, lineup, backend)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from veritally.experiments.lineup import BEST_OF, Entry
+from veritally.experiments.rule_set import BEST_OF, Entry
 from veritally.experiments.tables import Reproduction, published
 
 CLEAR = 2.0  # standard errors beyond which a difference is clear

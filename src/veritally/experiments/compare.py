@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 
 from veritally.arrays import Random
-from veritally.ballots import Kind
 from veritally.checks import whole
 from veritally.datasets import Dataset
 from veritally.errors import InputError
 from veritally.experiments.chunks import check_workers, merged, plan
-from veritally.experiments.given import Given
-from veritally.experiments.lineup import Entry, Lineup
+from veritally.experiments.labelled_votes import LabelledVotes
 from veritally.experiments.measures import MEASURES, Clustered, Moments, summary
-from veritally.noise.scenario import scenario
-from veritally.noise.simulation import Backend, Trials, checked_seed
-from veritally.profile import Profile
+from veritally.experiments.rule_set import Entry, RuleSet
+from veritally.model.scenario import scenario
+from veritally.model.simulation import Backend, Trials, checked_seed
+from veritally.votes.ballots import Kind
+from veritally.votes.profile import Profile
 
 _BASELINES = ("borda", "plurality")
-_EXCHANGES = 1  # the stream of those who exchange counts, beside that of lots
+_EXCHANGES = 1  # the stream of those who exchange counts, beside that of tie_breakers
 _CONFIDENCE = 0.975  # of the one-sided bound within which a rule may be the best
 
 
@@ -41,7 +41,7 @@ class Comparison:
         With a placebo, what the counts are worth: by how much each rule's regret grows if voters exchange them.
     """
 
-    lineup: Lineup
+    lineup: RuleSet
     moments: Moments | Clustered
     baseline: str
     voters: int | None
@@ -177,7 +177,7 @@ def compare(
     instances, seed, workers, backend
         For scenarios: how many to draw, from which seed, with how many processes (None: one a core; a script that uses
         several must guard its main part by ``if __name__ == "__main__"``), and in which library. The number of workers
-        changes nothing. Ties are broken by the lots of simulated trials, for other votes by the seed.
+        changes nothing. Ties are broken by the tie_breakers of simulated trials, for other votes by the seed.
     progress
         Called with the share of the work that is done.
     **changes
@@ -193,7 +193,7 @@ def compare(
     seed = checked_seed(seed, backend)
     times = whole(placebo, "placebo")
     if truth is not None or isinstance(votes, Profile | Trials | Dataset):
-        given = Given.of(votes, truth, clusters, changes, seed)
+        given = LabelledVotes.of(votes, truth, clusters, changes, seed)
         lineup, named = _lineup(rules, baseline, given.profile.kind, given.profile.shape[-1])
         measured = given.measured(lineup, seed)
         worth = None
@@ -213,10 +213,10 @@ def compare(
     return Comparison(lineup, moments, named, chosen.voters)
 
 
-def _lineup(rules: Iterable[str] | None, baseline: str | None, kind: Kind, n: int) -> tuple[Lineup, str]:
+def _lineup(rules: Iterable[str] | None, baseline: str | None, kind: Kind, n: int) -> tuple[RuleSet, str]:
     """Return the rules with the baseline among them."""
-    lineup = Lineup.of(rules, kind, n)
+    lineup = RuleSet.of(rules, kind, n)
     if baseline is None:
         return lineup, next((name for name in _BASELINES if name in lineup.labels), lineup.labels[0])
     named = Entry.of(baseline).label
-    return Lineup.of([*lineup.labels, named], kind, n), named
+    return RuleSet.of([*lineup.labels, named], kind, n), named

@@ -14,7 +14,7 @@ MEASURES = ("regret", "accuracy", "correlation")
 _ROUNDINGS = 8  # of the largest score, and a quarter of the square root of the number of voters: closer ones tie
 
 
-def measure(scores: Array, truth: Array, lots: Array, voters: int, names: tuple[str, ...] = MEASURES) -> Array:
+def measure(scores: Array, truth: Array, tie_breakers: Array, voters: int, names: tuple[str, ...] = MEASURES) -> Array:
     """Measure what several rules choose.
 
     Parameters
@@ -23,7 +23,7 @@ def measure(scores: Array, truth: Array, lots: Array, voters: int, names: tuple[
         ``(rule, instance, alternative)``, −inf for alternatives without evidence.
     truth
         ``(instance, alternative)``, NaN for alternatives that do not exist.
-    lots
+    tie_breakers
         Like ``truth``: of alternatives that tie, the one with the highest lot is chosen, by all rules alike.
     voters
         How many there are, which bounds the rounding of scores.
@@ -40,7 +40,7 @@ def measure(scores: Array, truth: Array, lots: Array, voters: int, names: tuple[
     highest = xp.max(xp.where(exists, scores, -xp.inf), axis=-1, keepdims=True)
     size = xp.max(xp.where(xp.isinf(scores), 0, xp.abs(scores)), axis=-1, keepdims=True)
     near = size * xp.finfo(scores.dtype).eps * (_ROUNDINGS + math.sqrt(voters) / 4)
-    chosen = xp.argmax(xp.where(exists & (scores >= highest - near), lots, -1), axis=-1)
+    chosen = xp.argmax(xp.where(exists & (scores >= highest - near), tie_breakers, -1), axis=-1)
     known = xp.where(exists, truth, -xp.inf)
     picked = xp.take_along_axis(xp.broadcast_to(known, scores.shape), chosen[..., None], axis=-1)[..., 0]
     regret = xp.max(known, axis=-1) - picked

@@ -24,7 +24,7 @@ from veritally.experiments.document import (
 )
 from veritally.experiments.figures import draw
 from veritally.experiments.ledger import Ledger
-from veritally.experiments.lineup import BEST_OF, Entry
+from veritally.experiments.rule_set import BEST_OF, Entry
 from veritally.experiments.tables import Plan, Reproduction, Result, no_progress, published
 from veritally.files import refuse_to_replace, write_together
 

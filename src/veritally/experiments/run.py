@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from veritally.arrays import Array, array_library, is_jax, keep_memory, namespace
-from veritally.ballots import Ballots, Kind, by_kind, coarsened
-from veritally.experiments.lineup import Lineup
 from veritally.experiments.measures import Moments, measure
-from veritally.noise.scenario import Draws, Scenario, check_reports
-from veritally.noise.simulation import Backend, ballots_from, block_size, draw_in_jax, draws
-from veritally.noise.told import Told
+from veritally.experiments.rule_set import RuleSet
+from veritally.model.known import KnownParameters
+from veritally.model.scenario import Draws, Scenario, check_reports
+from veritally.model.simulation import Backend, ballots_from, block_size, draw_in_jax, draws
 from veritally.rules.rule import scores_of
+from veritally.votes.ballots import Ballots, Kind, by_kind, coarsened
 
 _RULES = 5  # the stream of rules that draw, beside those of the scenario
 _CHUNK_CELLS = 1 << 19
@@ -26,7 +26,7 @@ _ARRAYS = 64  # of the size of the votes that may be alive at once, by a generou
 
 def run(
     scenario: Scenario,
-    lineup: Lineup,
+    lineup: RuleSet,
     measures: tuple[str, ...],
     seed: int,
     start: int,
@@ -46,16 +46,16 @@ def run(
         return Moments.of(np.asarray(judged(drawn, (seed, start)))[..., : stop - start])
     keep_memory()
     parts = [
-        Moments.of(judge_drawn(lineup, measures, Told.of(scenario), scenario.votes, drawn, (seed, block)))
+        Moments.of(judge_drawn(lineup, measures, KnownParameters.of(scenario), scenario.votes, drawn, (seed, block)))
         for block, drawn in enumerate(draws(scenario, seed, start, stop), start // block_size(scenario))
     ]
     return functools.reduce(Moments.__add__, parts)
 
 
 def judge_drawn(
-    lineup: Lineup,
+    lineup: RuleSet,
     measures: tuple[str, ...],
-    told: Told,
+    told: KnownParameters,
     votes: Kind,
     drawn: Draws,
     key: tuple[Array | int, Array | int],
@@ -69,22 +69,22 @@ def judge_drawn(
     if is_jax(drawn.truth):
         place = place + namespace(drawn.truth).arange(drawn.truth.shape[0])
     ballots = coarsened(ballots_from(drawn.values, drawn.reported), votes)
-    return judge(lineup, measures, told, ballots, drawn.truth, drawn.lots, (seed, _RULES, place))
+    return judge(lineup, measures, told, ballots, drawn.truth, drawn.tie_breakers, (seed, _RULES, place))
 
 
 def judge(
-    lineup: Lineup,
+    lineup: RuleSet,
     measures: tuple[str, ...],
-    told: Told,
+    told: KnownParameters,
     ballots: Ballots,
     truth: Array,
-    lots: Array,
+    tie_breakers: Array,
     seed: Any,
 ) -> Array:
     """Measure the rules on votes with a known truth: ``(measure, rule, instance)``."""
     scores = scores_of(lineup.make(told, seed), by_kind(ballots, lineup.kinds))
     voters = ballots.counts.shape[-2]
-    return measure(namespace(truth).stack(list(scores.values())), truth, lots, voters, measures)
+    return measure(namespace(truth).stack(list(scores.values())), truth, tie_breakers, voters, measures)
 
 
 @functools.cache
@@ -95,7 +95,9 @@ def _compiled_draw(scenario: Scenario, size: int) -> Any:
 
 
 @functools.cache
-def _compiled_judge(lineup: Lineup, measures: tuple[str, ...], scenario: Scenario, told: Told, size: int) -> Any:
+def _compiled_judge(
+    lineup: RuleSet, measures: tuple[str, ...], scenario: Scenario, told: KnownParameters, size: int
+) -> Any:
     """Compile the rules; one program serves all scenarios of a size that tell the rules the same."""
     import jax
 
@@ -103,16 +105,16 @@ def _compiled_judge(lineup: Lineup, measures: tuple[str, ...], scenario: Scenari
     return jax.jit(partial(judge_drawn, lineup, measures, told, scenario.votes)).lower(drawn, (0, 0)).compile()
 
 
-def _telling(scenario: Scenario, lineup: Lineup) -> tuple[Scenario, Told]:
+def _telling(scenario: Scenario, lineup: RuleSet) -> tuple[Scenario, KnownParameters]:
     """Return the plainest scenario of the same size, and what the rules need to be told."""
     plain = Scenario(voters=scenario.voters, alternatives=scenario.alternatives, votes=scenario.votes)
-    told = Told.of(scenario)
+    told = KnownParameters.of(scenario)
     if not any("tau" in entry.info.parameters for entry in lineup.entries):
-        told = Told(told.sigma if isinstance(told.sigma, tuple) else None)
+        told = KnownParameters(told.sigma if isinstance(told.sigma, tuple) else None)
     return plain, told
 
 
-def compile_together(work: Iterable[tuple[Scenario, Lineup, tuple[str, ...], int]]) -> None:
+def compile_together(work: Iterable[tuple[Scenario, RuleSet, tuple[str, ...], int]]) -> None:
     """Compile all that JAX will need, side by side."""
     programs: dict[tuple[Any, ...], None] = {}
     for scenario, lineup, measures, size in work:
@@ -122,7 +124,7 @@ def compile_together(work: Iterable[tuple[Scenario, Lineup, tuple[str, ...], int
         list(pool.map(lambda program: program[0](*program[1:]), programs))
 
 
-def fitting(scenario: Scenario, lineup: Lineup, backend: Backend) -> int:
+def fitting(scenario: Scenario, lineup: RuleSet, backend: Backend) -> int:
     """Return how many instances make a chunk: some seconds of work, and no more than fits into memory."""
     cells = scenario.voters * scenario.alternatives
     if backend == "numpy":

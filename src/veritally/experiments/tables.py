@@ -9,16 +9,16 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from veritally.ballots import require_known
 from veritally.checks import whole
 from veritally.errors import InputError
 from veritally.experiments.chunks import Chunk, check_workers, device, plan, spread, used
 from veritally.experiments.ledger import Ledger
-from veritally.experiments.lineup import BEST_OF, Lineup, variants
 from veritally.experiments.measures import Moments
-from veritally.noise.scenario import SCENARIOS
-from veritally.noise.simulation import Backend, checked_seed
+from veritally.experiments.rule_set import BEST_OF, RuleSet, variants
+from veritally.model.scenario import SCENARIOS
+from veritally.model.simulation import Backend, checked_seed
 from veritally.registry import rule_info
+from veritally.votes.ballots import require_known
 
 MEASURED = ("regret", "accuracy")
 _ROUNDING = 1e-4 / math.sqrt(12)  # standard deviation of what printing four decimals takes off
@@ -193,7 +193,7 @@ class Plan:
         for name in names:
             require_known(name, SCENARIOS, "table")
         chosen = [name for name in SCENARIOS if name in names]
-        lineup = Lineup.of(rules, "values", _paper()["alternatives"])
+        lineup = RuleSet.of(rules, "values", _paper()["alternatives"])
         instances, seed = whole(instances, "instances", least=2), checked_seed(seed, backend)
         cells = {
             (table, m): plan(SCENARIOS[table].replace(voters=m), lineup, MEASURED, instances, seed, backend)

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from veritally.arrays import Array
-from veritally.ballots import Ballots, stacked
 from veritally.inference.fitted import Fit
-from veritally.inference.moments import Moments, pulls, withouts
+from veritally.inference.propagation import Moments, pulls, withouts
+from veritally.votes.ballots import Ballots, stacked
 
 
 class Group(NamedTuple):

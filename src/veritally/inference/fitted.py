@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from veritally.arrays import Array, Random, namespace, possible
-from veritally.ballots import Ballots, anchored, effective_multiplicity, stacked
-from veritally.belief import Belief, summarised
 from veritally.inference import links
-from veritally.inference.ascent import Prior, peak
+from veritally.inference.belief import Belief, summarised
 from veritally.inference.gibbs import sampled
-from veritally.inference.moments import Estimate, Moments, moments, pulls, tells_little, withouts
+from veritally.inference.optimiser import Prior, peak
+from veritally.inference.propagation import Estimate, Moments, moments, pulls, tells_little, withouts
 from veritally.inference.scale import interval, middle
-from veritally.likelihood.density import Means
 from veritally.likelihood.rankings import tied_in_the_middle
 from veritally.likelihood.votes import tally
+from veritally.model.means import Means
 from veritally.rules.rule import Scores
+from veritally.votes.ballots import Ballots, anchored, effective_multiplicity, stacked
 
 _DRAWS = 4096
 _STREAM = 11  # of random numbers

@@ -8,8 +8,8 @@ allows; given the means, the truths are normal. Drawn in turn, again and again, 
 import numpy as np
 
 from veritally.arrays import Array, ndtr, ndtri
-from veritally.ballots import Ballots, ranks_in
-from veritally.likelihood.density import Means
+from veritally.model.means import Means
+from veritally.votes.ballots import Ballots, ranks_in
 
 _CHAINS = 16
 _FORGOTTEN = 200  # sweeps, until chains no longer know where they began

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from veritally.arrays import Array, namespace
-from veritally.ballots import Ballots, anchored
+from veritally.votes.ballots import Ballots, anchored
 
 
 def compared(ballots: Ballots) -> Array:

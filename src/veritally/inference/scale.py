@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from veritally.arrays import Array, for_loop, is_jax, namespace
-from veritally.ballots import Ballots, values_in
-from veritally.inference.ascent import Peak
+from veritally.inference.optimiser import Peak
 from veritally.progress import report
+from veritally.votes.ballots import Ballots, values_in
 
 _WEAK = 2.0  # standard deviation of the prior of the logarithm: a factor of 50 either way
 _ROUNDS = 3

@@ -12,7 +12,7 @@ from veritally.io import decisions, frames
 from veritally.io.decisions import Arguments
 from veritally.io.frames import Place
 from veritally.io.options import Options
-from veritally.profile import Profile
+from veritally.votes.profile import Profile
 
 # What the columns may be called.
 _PARTS = {

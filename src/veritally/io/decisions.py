@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from veritally.combine import stack
 from veritally.errors import InputError, quoted
 from veritally.io.frames import Place, coded, named, require_room
-from veritally.profile import Profile
+from veritally.votes.combine import stack
+from veritally.votes.profile import Profile
 
 Arguments: TypeAlias = dict[str, Any]
 """What Profile takes."""

@@ -8,7 +8,7 @@ from veritally.errors import InputError
 from veritally.io import comparisons, frames, orders, wide
 from veritally.io.frames import Place
 from veritally.io.options import Options
-from veritally.profile import Profile
+from veritally.votes.profile import Profile
 
 
 def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:

@@ -13,14 +13,14 @@ import numpy as np
 import polars as pl
 
 from veritally.arrays import Array
-from veritally.ballots import ballots_of, coarsened
 from veritally.errors import InputError, InputWarning, quoted, short
 from veritally.io import suspicions
 from veritally.io.options import Options
 from veritally.io.spelling import plain
 from veritally.io.text import THOUSANDS
-from veritally.labels import first_few
-from veritally.profile import Profile
+from veritally.votes.ballots import ballots_of, coarsened
+from veritally.votes.labels import first_few
+from veritally.votes.profile import Profile
 
 COLUMNS = ("decision", "voter", "alternative", "rank", "value", "count", "multiplicity")
 _FEW = 2  # columns

@@ -15,7 +15,7 @@ from veritally.io.decisions import Arguments
 from veritally.io.frames import Place
 from veritally.io.options import Options
 from veritally.io.text import require_text
-from veritally.profile import Profile
+from veritally.votes.profile import Profile
 
 UNIT, FIRST_ROW = "line", 1
 

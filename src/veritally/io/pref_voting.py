@@ -5,7 +5,7 @@ from typing import Any
 from veritally.errors import InputError
 from veritally.io import decisions, orders
 from veritally.io.options import Options, Unranked
-from veritally.profile import Profile
+from veritally.votes.profile import Profile
 
 
 def from_pref_voting(profile: Any, unranked: Unranked | None = None) -> Profile:

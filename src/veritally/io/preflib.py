@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from veritally.ballots import whole_multiplicity
 from veritally.errors import InputError, InputWarning, quoted
 from veritally.io import decisions, orders
 from veritally.io.options import Options
 from veritally.io.text import first_line, require_text
-from veritally.profile import Profile
+from veritally.votes.ballots import whole_multiplicity
+from veritally.votes.profile import Profile
 
 _TIER = r"(?:\d+|\{\d*(?:,\d+)*\})"
 _ORDER = re.compile(rf"\d+:{_TIER}(?:,{_TIER})*,?")

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from veritally.errors import InputError, quoted, short
-from veritally.profile import Profile
+from veritally.votes.profile import Profile
 
 _NAMES = ("decision", "voter", "alternative")
 _TEXT = (pl.String, pl.Categorical, pl.Enum)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from veritally.arrays import Array
-from veritally.ballots import Where
 from veritally.io.options import Options
-from veritally.labels import first_few
+from veritally.votes.ballots import Where
+from veritally.votes.labels import first_few
 
 # What a table may say about its rows: a name made up of these words alone, such as years_of_experience, is suspicious.
 _ROWS = {

@@ -10,8 +10,8 @@ from veritally.arrays import Array
 from veritally.errors import InputError, InputWarning, quoted
 from veritally.files import write_whole
 from veritally.io.votes import encoded, load
-from veritally.labels import first_few
-from veritally.profile import Profile
+from veritally.votes.labels import first_few
+from veritally.votes.profile import Profile
 
 if TYPE_CHECKING:
     import polars as pl

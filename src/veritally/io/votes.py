@@ -14,7 +14,7 @@ from veritally.checks import usable_path
 from veritally.errors import InputError, InputWarning, quoted
 from veritally.files import write_whole
 from veritally.io.options import BallotColumn, Form, Options, Unranked
-from veritally.profile import Profile
+from veritally.votes.profile import Profile
 
 if TYPE_CHECKING:
     import polars as pl

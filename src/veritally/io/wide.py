@@ -14,7 +14,7 @@ from veritally.io import decisions, frames, suspicions
 from veritally.io.decisions import Arguments
 from veritally.io.frames import Place
 from veritally.io.options import Options
-from veritally.profile import Profile
+from veritally.votes.profile import Profile
 
 _VOTER = ("decision", "voter", "multiplicity")  # columns that are no alternatives
 _TAKEN = {*frames.COLUMNS, "order"}  # names that would make it a table of another form

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from veritally.arrays import Array
-from veritally.ballots import Ballots
-from veritally.inference.posterior import Posterior
 from veritally.learned.models import Model
 from veritally.learned.rule import Learned
 from veritally.learned.training import Trained
-from veritally.noise.scenario import Scenario
-from veritally.noise.simulation import simulate
-from veritally.noise.told import Told
+from veritally.model.known import KnownParameters
+from veritally.model.scenario import Scenario
+from veritally.model.simulation import simulate
+from veritally.rules.posterior import Posterior
 from veritally.versions import versions
+from veritally.votes.ballots import Ballots
 
 _LEAST = 1e-12  # of a probability whose logarithm is taken
 _SEED = 1 << 20  # from which on seeds are for decisions that nobody trained on
@@ -61,7 +61,7 @@ def held_out(
 
 def _posterior(scenario: Scenario) -> Posterior:
     """Return the exact posterior, told what there is to tell; noise that is not normal is taken for normal."""
-    told = Told.of(scenario)
+    told = KnownParameters.of(scenario)
     return Posterior(told.sigma, told.tau, count_error=told.count_error, count_range=told.count_range)
 
 

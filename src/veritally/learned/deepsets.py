@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
 from veritally.arrays import Array, in_pieces, namespace
-from veritally.ballots import Ballots, effective_multiplicity, require_known
 from veritally.checks import whole
 from veritally.errors import InputError
 from veritally.learned.layers import Parameters, Shapes, linear, max_over, mean_over, relu, stacked
 from veritally.rules.rule import Encoding
+from veritally.votes.ballots import Ballots, effective_multiplicity, require_known
 
 FEATURES = 2
 LARGEST_COUNT = 50.0  # by which the paper divides counts

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from veritally.ballots import Ballots, effective_multiplicity
 from veritally.learned.reading import Setting, scored, seen_by
+from veritally.votes.ballots import Ballots, effective_multiplicity
 
 _SEVERAL = 5  # voters, who can outvote one that knows more
 _NAMES = {"voters": "voters", "alternatives": "alternatives", "counts": "counts", "sigma": "σ/τ"}

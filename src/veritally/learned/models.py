@@ -14,7 +14,7 @@ from veritally.errors import InputError
 from veritally.learned.deepsets import Configuration, DeepSets
 from veritally.learned.layers import Parameters, Shapes
 from veritally.learned.limits import Limits
-from veritally.learned.rounds import shapes as universal_shapes
+from veritally.learned.universal_network import shapes as universal_shapes
 from veritally.learned.weights import load, save
 
 SHIPPED = ("learned", "learned-noisy", "learned-universal")

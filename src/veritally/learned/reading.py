@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from veritally.arrays import Array, namespace, ndtri
-from veritally.ballots import Ballots, effective_multiplicity
 from veritally.learned.layers import Chain
+from veritally.votes.ballots import Ballots, effective_multiplicity
 
 
 class Setting(NamedTuple):

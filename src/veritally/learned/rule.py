@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from veritally.arrays import Array, namespace
-from veritally.ballots import Ballots
 from veritally.learned.deepsets import DeepSets
 from veritally.learned.limits import Limits
 from veritally.learned.models import Model, model
 from veritally.learned.scores import centred, rounded, shared, softmax
 from veritally.rules.rule import Encoding, Rule, Scores
+from veritally.votes.ballots import Ballots
 
 
 @dataclass(frozen=True)

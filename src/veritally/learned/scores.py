@@ -1,9 +1,9 @@
 """From what networks say to scores and probabilities."""
 
 from veritally.arrays import Array, namespace
-from veritally.ballots import Ballots, effective_multiplicity
 from veritally.learned.layers import mean_over
 from veritally.rules.rule import Scores
+from veritally.votes.ballots import Ballots, effective_multiplicity
 
 _ROUNDINGS = 256  # of the largest score, and of 1, by which equal ones may differ
 

@@ -16,7 +16,7 @@ import numpy as np
 from veritally.arrays import Array
 from veritally.errors import InputError
 from veritally.learned.weights import load, save
-from veritally.noise.simulation import checked_seed
+from veritally.model.simulation import checked_seed
 
 _STREAM, _FRESH = 7, 8  # of random numbers for training, and for measuring what came of it
 _POINTS = 200  # of a curve
@@ -27,7 +27,7 @@ class DivergedError(InputError):
     """Training that does not converge."""
 
 
-class Lesson(Protocol):
+class TrainingTask(Protocol):
     """What a network is to learn."""
 
     @property
@@ -88,7 +88,7 @@ def require_training() -> None:
 
 
 def fit(
-    lesson: Lesson,
+    lesson: TrainingTask,
     *,
     steps: int,
     seed: int = 0,
@@ -168,7 +168,7 @@ class _State:
     pending: Sequence[Any]
 
 
-def _compiled(lesson: Lesson, optimiser: Any, state: _State, key: Any) -> list[Any]:
+def _compiled(lesson: TrainingTask, optimiser: Any, state: _State, key: Any) -> list[Any]:
     """Compile a program for each size, side by side."""
     import jax
     import jax.numpy as jnp
@@ -241,7 +241,9 @@ def _are_state(arrays: Mapping[str, Array], leaves: Sequence[Any], steps: int) -
     return bool(0 <= step <= steps and reached + len(pending) == step and (len(curve) or step < steps))
 
 
-def measured(lesson: Lesson, parameters: dict[str, Array], seed: int = 0, batches: int = 64) -> tuple[float, float]:
+def measured(
+    lesson: TrainingTask, parameters: dict[str, Array], seed: int = 0, batches: int = 64
+) -> tuple[float, float]:
     """Return the mean loss on fresh mini-batches, the same for all networks, and its standard error."""
     import jax
     import jax.numpy as jnp

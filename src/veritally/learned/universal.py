@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from veritally.arrays import Array, in_pieces, namespace
-from veritally.ballots import Ballots, Kind
 from veritally.errors import InputError
 from veritally.inference import links
 from veritally.inference.scale import interval, middle
@@ -14,10 +13,11 @@ from veritally.learned.agreement import Estimate
 from veritally.learned.limits import contrast, contrast_of_voters, likely
 from veritally.learned.models import Model, model
 from veritally.learned.reading import Setting
-from veritally.learned.rounds import Answer, answer, without_each
 from veritally.learned.scores import centred, rounded, shared, softmax
-from veritally.noise.errors import Percentage, Replacement
+from veritally.learned.universal_network import Answer, answer, without_each
+from veritally.model.errors import Percentage, Replacement
 from veritally.rules.rule import Clonable, Scores, Sigma
+from veritally.votes.ballots import Ballots, Kind
 
 _REREAD = 1_000_000  # votes that are read again, at most, to leave out each voter in turn
 _AT_ONCE = 1 << 15  # votes of a batch whose hidden values stay in the cache

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from veritally.arrays import Array, namespace
-from veritally.ballots import numbers
 from veritally.errors import InputError
-from veritally.likelihood.density import Means
-from veritally.likelihood.mixtures import mixture
 from veritally.likelihood.rankings import Derivatives
 from veritally.likelihood.votes import derivatives as _derivatives
-from veritally.parameters import by_name, checked_parameters
-from veritally.profile import Profile
+from veritally.model.means import Means
+from veritally.model.mixtures import mixture
+from veritally.model.parameters import by_name, checked_parameters
+from veritally.votes.ballots import numbers
+from veritally.votes.profile import Profile
 
 __all__ = ["Derivatives", "derivatives", "log_likelihood", "log_prob"]
 

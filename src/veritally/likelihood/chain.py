@@ -22,10 +22,10 @@ from typing import NamedTuple
 
 from veritally.arrays import Array, namespace, possible
 from veritally.likelihood.curvature import curvature
-from veritally.likelihood.density import Spread
 from veritally.likelihood.panels import place
 from veritally.likelihood.quadrature import fineness, grid
 from veritally.likelihood.walk import Tiers, Walk
+from veritally.model.means import Spread
 
 _LOST = 1e6  # of the smallest numbers: probabilities below have lost their digits
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from veritally.arrays import Array
-from veritally.likelihood.density import Spread
+from veritally.model.means import Spread
 
 Plain: TypeAlias = Callable[[Array, Array, Spread, int], tuple[Array, ...]]
 """Gives log P and its derivatives of ballots without ties in the middle: of ranks, truths, spreads and an order."""

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from veritally.arrays import Array, namespace
-from veritally.likelihood.density import Spread
 from veritally.likelihood.quadrature import Fineness, breakpoints
+from veritally.model.means import Spread
 
 _SURPRISING = 5.0  # standard deviations from where a mean should be: from here on, exponentials are taken out
 

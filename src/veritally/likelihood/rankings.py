@@ -5,14 +5,14 @@ from typing import NamedTuple
 import numpy as np
 
 from veritally.arrays import Array, by_cost, if_any, is_jax, keep_memory, namespace
-from veritally.ballots import Ballots, ranks_in
 from veritally.errors import InputError
 from veritally.likelihood.chain import chain
-from veritally.likelihood.density import Spread
 from veritally.likelihood.panels import panels_for
 from veritally.likelihood.quadrature import fineness
 from veritally.likelihood.tied import tied_chain
 from veritally.likelihood.walk import Tiers
+from veritally.model.means import Spread
+from veritally.votes.ballots import Ballots, ranks_in
 
 _AT_ONCE = 1 << 13  # ballots
 _MOST_TIERS = 1000  # of a ballot: up to here integrals were measured to keep their digits

@@ -19,10 +19,10 @@ import numpy as np
 from veritally.arrays import Array, namespace, through_numpy
 from veritally.likelihood.chain import Chain, improbable
 from veritally.likelihood.curvature import logarithmic
-from veritally.likelihood.density import Spread
 from veritally.likelihood.orders import Plain, added_up, orders
 from veritally.likelihood.panels import panels_for
 from veritally.likelihood.quadrature import Grid, fineness, grid
+from veritally.model.means import Spread
 
 _SMALLEST = float(np.finfo(float).smallest_normal)
 

@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from veritally.arrays import Array, inner, namespace
-from veritally.ballots import CARDINAL, Ballots, ranks_in, values_in
 from veritally.errors import InputError
-from veritally.likelihood.density import Means, Spread
 from veritally.likelihood.rankings import Derivatives, ranking
+from veritally.model.means import Means, Spread
+from veritally.votes.ballots import CARDINAL, Ballots, ranks_in, values_in
 
 _CHUNK = 1 << 17  # second derivatives that are summed at once
 

@@ -5,8 +5,8 @@ from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from veritally.arrays import Array, if_any, is_jax, namespace, possible
-from veritally.likelihood.density import Spread
 from veritally.likelihood.quadrature import Grid
+from veritally.model.means import Spread
 
 _Beyond: TypeAlias = Callable[[Array, Array | None], Array]
 """Integrates a function from each node on, fading or not."""

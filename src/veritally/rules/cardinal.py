@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from veritally.arrays import namespace
-from veritally.ballots import Ballots
 from veritally.rules.rule import Encoding, Sigma
+from veritally.votes.ballots import Ballots
 
 
 @dataclass(frozen=True)

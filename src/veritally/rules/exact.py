@@ -5,10 +5,10 @@ import math
 from dataclasses import dataclass
 
 from veritally.arrays import Array, by_alternative, namespace, normal_scores, possible
-from veritally.ballots import Ballots
-from veritally.likelihood.density import Means
 from veritally.likelihood.votes import derivatives
+from veritally.model.means import Means
 from veritally.rules.rule import Encoding, Sigma
+from veritally.votes.ballots import Ballots
 
 
 @dataclass(frozen=True)

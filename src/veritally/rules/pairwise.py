@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 
 from veritally.arrays import Array, by_alternative, log_ndtr, namespace, while_loop
-from veritally.ballots import Ballots
 from veritally.rules.rule import Encoding, Sigma
+from veritally.votes.ballots import Ballots
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from veritally.arrays import Array, namespace
-from veritally.ballots import Ballots, shared
 from veritally.rules.rule import Encoding, Experience
+from veritally.votes.ballots import Ballots, shared
 
 
 def arithmetic(counts: Array) -> Array:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from veritally.arrays import Array, namespace, over_voters
-from veritally.ballots import Ballots, Kind
 from veritally.errors import InputError
+from veritally.votes.ballots import Ballots, Kind
 
 Sigma: TypeAlias = float | tuple[float, ...]
 """The standard deviation of one observation, one for all alternatives or one for each."""

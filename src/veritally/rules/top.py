@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from veritally.arrays import Array, by_alternative, by_cost, for_loop, namespace, ndtr, normals, while_loop
-from veritally.ballots import Ballots
 from veritally.rules.rule import Encoding, Sigma
+from veritally.votes.ballots import Ballots
 
 _NEGLIGIBLE = 24.0  # minus the logarithm of what may lie beyond the ends of the quadrature, relative to its peak
 

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from veritally.arrays import Array, Random, Shape, namespace
-from veritally.ballots import KINDS, Kind, require_known
 from veritally.checks import positive, whole
 from veritally.errors import InputError, quoted
-from veritally.noise.errors import CountError, Percentage, Replacement
-from veritally.noise.experience import (
+from veritally.model.errors import CountError, Percentage, Replacement
+from veritally.model.experience import (
     ConstantCounts,
     Experience,
     GivenCounts,
@@ -21,7 +20,7 @@ from veritally.noise.experience import (
     StratifiedCounts,
     UniformCounts,
 )
-from veritally.noise.observation import (
+from veritally.model.observation import (
     BernoulliArms,
     LaplaceNoise,
     NormalNoise,
@@ -30,7 +29,8 @@ from veritally.noise.observation import (
     UniformNoise,
     told_apart,
 )
-from veritally.noise.prior import FixedTruth, NormalTruth, Prior
+from veritally.model.truth import FixedTruth, NormalTruth, Prior
+from veritally.votes.ballots import KINDS, Kind, require_known
 
 _MOST_CELLS = 2**31  # of one instance
 _MOST_SUMMED = 10**6  # observations that are added one by one
@@ -67,7 +67,7 @@ class Draws(NamedTuple):
     counts: Array
     reported: Array
     values: Array
-    lots: Array
+    tie_breakers: Array
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class Scenario:
         """Draw instances of shape ``batch``.
 
         ``stream(k)`` is the source for the truths (0), the counts (1), the observations (2), the reports (3) and the
-        lots (4), so that scenarios that differ in one of these share the others.
+        tie_breakers (4), so that scenarios that differ in one of these share the others.
         """
         truth = self.noise.truth(self.prior.draw(stream(0), (*batch, self.alternatives)))
         xp = namespace(truth)
@@ -174,8 +174,8 @@ class Scenario:
             if getattr(reported, "shape", None) != counts.shape:
                 raise InputError("the count error must return an array of the shape of the counts")
             reported = xp.where(seen, reported, 0)
-        lots = stream(4).uniform(truth.shape)
-        return Draws(truth, counts, reported, xp.where(seen, values, xp.nan), lots)
+        tie_breakers = stream(4).uniform(truth.shape)
+        return Draws(truth, counts, reported, xp.where(seen, values, xp.nan), tie_breakers)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scenario as plain Python objects, ready for JSON."""

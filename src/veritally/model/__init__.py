@@ -1,11 +1,11 @@
 """How votes come about: the truth, how much each voter sees of it, and what the voter makes of it."""
 
-from veritally.noise.errors import Percentage, Replacement
-from veritally.noise.experience import ConstantCounts, GivenCounts, Specialists, StratifiedCounts, UniformCounts
-from veritally.noise.observation import BernoulliArms, LaplaceNoise, NormalNoise, StudentNoise, UniformNoise
-from veritally.noise.prior import FixedTruth, NormalTruth
-from veritally.noise.scenario import Scenario, scenario
-from veritally.noise.simulation import Trials, simulate
+from veritally.model.errors import Percentage, Replacement
+from veritally.model.experience import ConstantCounts, GivenCounts, Specialists, StratifiedCounts, UniformCounts
+from veritally.model.observation import BernoulliArms, LaplaceNoise, NormalNoise, StudentNoise, UniformNoise
+from veritally.model.scenario import Scenario, scenario
+from veritally.model.simulation import Trials, simulate
+from veritally.model.truth import FixedTruth, NormalTruth
 
 __all__ = [
     "BernoulliArms",

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from veritally.arrays import Array, in_pieces, log_ndtr, namespace, over_voters
-from veritally.ballots import Ballots
 from veritally.learned import agreement
 from veritally.learned.agreement import Estimate
 from veritally.learned.layers import (
@@ -28,6 +27,7 @@ from veritally.learned.layers import (
     stacked,
 )
 from veritally.learned.reading import Reading, Setting, read
+from veritally.votes.ballots import Ballots
 
 _ENCODER = 32  # width of layers along ballots
 _DECODER = 64  # and across alternatives

@@ -4,8 +4,8 @@ import math
 from typing import Any, NamedTuple
 
 from veritally.arrays import Array, midranks
-from veritally.ballots import Rankings
 from veritally.learned.reading import Setting
+from veritally.votes.ballots import Rankings
 
 COUNTS, SIGMA = (1, 10_000), (0.1, 100)  # from where to where counts and σ/τ lie
 _MOST = math.log(COUNTS[1])
@@ -52,10 +52,10 @@ def decisions(key: Any, number: int, voters: int, alternatives: int) -> Decision
     gap = _MOST * uniform(each)[:, None, None] ** 2  # between those who saw most and least, as a logarithm
     own = jnp.where(chance(0.3)[:, None], uniform(panel, 0.05, 1), 1)[..., None]  # voters who saw less than others
     few = uniform(panel)[..., None] < uniform(each)[:, None, None] ** 2
-    lots = uniform(cells)
-    evenly = 2 * lots * highest * own
-    apart = highest * own * jnp.exp(gap * (lots - 0.5))
-    expert = highest * jnp.exp(jnp.where(lots < 0.25, gap / 2, -gap / 2))
+    tie_breakers = uniform(cells)
+    evenly = 2 * tie_breakers * highest * own
+    apart = highest * own * jnp.exp(gap * (tie_breakers - 0.5))
+    expert = highest * jnp.exp(jnp.where(tie_breakers < 0.25, gap / 2, -gap / 2))
     experts = highest * jnp.exp(jnp.where(few, gap / 2, -gap / 2))
     kind = uniform(each)[:, None, None]
     counts = jnp.select(

@@ -9,10 +9,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from veritally.arrays import Array, Random, array_library
-from veritally.ballots import Ballots, Values
 from veritally.checks import whole
-from veritally.noise.scenario import Draws, Scenario, check_reports, scenario
-from veritally.profile import Profile
+from veritally.model.scenario import Draws, Scenario, check_reports, scenario
+from veritally.votes.ballots import Ballots, Values
+from veritally.votes.profile import Profile
 
 Backend: TypeAlias = Literal["numpy", "jax"]
 
@@ -33,7 +33,7 @@ class Trials:
         The true counts, ``(instance, voter, alternative)``; the profile has the reported ones.
     profile
         The votes, with the instances as decisions.
-    lots
+    tie_breakers
         ``(instance, alternative)``: of alternatives that tie, the one with the highest lot is chosen.
     """
 
@@ -42,7 +42,7 @@ class Trials:
     truth: Array
     counts: Array
     profile: Profile
-    lots: Array
+    tie_breakers: Array
 
     def __repr__(self) -> str:
         return f"Trials({self.profile!r})"
@@ -77,9 +77,11 @@ def simulate(
     instances, seed = whole(instances, "instances", least=1), checked_seed(seed, backend)
     pieces = list(draws(chosen, seed, 0, instances, backend))
     parts = zip(*pieces, strict=True)
-    truth, counts, reported, values, lots = (piece[0] if len(piece) == 1 else xp.concat(piece) for piece in parts)
+    truth, counts, reported, values, tie_breakers = (
+        piece[0] if len(piece) == 1 else xp.concat(piece) for piece in parts
+    )
     profile = Profile.trusted(ballots_from(values, reported)).coarsened(chosen.votes)
-    return Trials(chosen, seed, truth, counts, profile, lots)
+    return Trials(chosen, seed, truth, counts, profile, tie_breakers)
 
 
 def draws(given: Scenario, seed: int, start: int, stop: int, backend: Backend = "numpy") -> Iterator[Draws]:

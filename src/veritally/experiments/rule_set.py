@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from veritally.ballots import KINDS, Kind
 from veritally.checks import whole
 from veritally.errors import InputError, quoted
 from veritally.learned.models import SHIPPED
-from veritally.noise.told import Told
-from veritally.parameters import checked_noise
+from veritally.model.known import KnownParameters
+from veritally.model.parameters import checked_noise
 from veritally.registry import RuleInfo, rule_info, rules
+from veritally.votes.ballots import KINDS, Kind
 
 _MOST_SAMPLES = 10**6
 _HIDDEN = 600  # values in a network for each vote
@@ -101,7 +101,7 @@ class Entry:
         """The kind of votes it takes; None for any, as they are."""
         return dict(self.parameters).get("votes", self.info.votes)
 
-    def make(self, told: Told, seed: Any) -> Any:
+    def make(self, told: KnownParameters, seed: Any) -> Any:
         """Make the rule, told what it can use; rules that know nothing of τ hear of σ where it differs."""
         parameters = dict(self.parameters)
         if "tau" in self.info.parameters:
@@ -126,13 +126,13 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Lineup:
+class RuleSet:
     """Rules by label, each once."""
 
     entries: tuple[Entry, ...]
 
     @classmethod
-    def of(cls, texts: Iterable[str] | None, kind: Kind, alternatives: int) -> "Lineup":
+    def of(cls, texts: Iterable[str] | None, kind: Kind, alternatives: int) -> "RuleSet":
         """Return the named rules, or all of one pass that can use these votes as they are.
 
         ``all`` stands for all of them, ``exact`` for those of the exact likelihood, on rankings and on favourites;
@@ -205,6 +205,6 @@ class Lineup:
         second = scales > 1 or any("estimate" in parameters for parameters in told)  # derivatives
         return scales * (3500 if second else 1000)
 
-    def make(self, told: Told, seed: Any) -> dict[str, Any]:
+    def make(self, told: KnownParameters, seed: Any) -> dict[str, Any]:
         """Make the rules."""
         return {entry.label: entry.make(told, seed) for entry in self.entries}

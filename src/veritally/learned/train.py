@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from veritally.ballots import require_known
 from veritally.checks import usable_path, whole
 from veritally.errors import InputError, quoted
 from veritally.files import refuse_to_replace, write_whole
 from veritally.learned.card import carded, rule_of, written
 from veritally.learned.card import held_out as measure_held_out
 from veritally.learned.deepsets import Configuration, configurations
-from veritally.learned.lessons import DeepSetsLesson
 from veritally.learned.models import Model, model
+from veritally.learned.tasks import DeepSetsLesson
 from veritally.learned.training import DivergedError, Progress, Trained, fit, measured, require_training
 from veritally.locks import held
-from veritally.noise.scenario import Scenario, scenario
-from veritally.noise.simulation import checked_seed
+from veritally.model.scenario import Scenario, scenario
+from veritally.model.simulation import checked_seed
+from veritally.votes.ballots import require_known
 
 SUFFIX = ".safetensors"
 Report = Callable[[float, str], None]

@@ -5,10 +5,10 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from veritally.arrays import Array, namespace
-from veritally.ballots import Ballots, Kind, ballots_of, coarsened
 from veritally.errors import InputError
-from veritally.labels import Labels
-from veritally.profile import Profile
+from veritally.votes.ballots import Ballots, Kind, ballots_of, coarsened
+from veritally.votes.labels import Labels
+from veritally.votes.profile import Profile
 
 
 def concat(profiles: Sequence[Profile]) -> Profile:

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Any
 
-from veritally.noise.errors import Percentage, Replacement
-from veritally.noise.observation import BernoulliArms
-from veritally.noise.prior import NormalTruth
-from veritally.noise.scenario import Scenario
+from veritally.model.errors import Percentage, Replacement
+from veritally.model.observation import BernoulliArms
+from veritally.model.scenario import Scenario
+from veritally.model.truth import NormalTruth
 
 
 @dataclass(frozen=True)
-class Told:
+class KnownParameters:
     """What rules may know of how votes came about.
 
     Attributes
@@ -32,7 +32,7 @@ class Told:
     noise: Any = None
 
     @classmethod
-    def of(cls, scenario: Scenario) -> "Told":
+    def of(cls, scenario: Scenario) -> "KnownParameters":
         """Return what there is to tell of a scenario."""
         error = scenario.count_error if isinstance(scenario.count_error, Percentage | Replacement) else None
         possible = scenario.experience.possible

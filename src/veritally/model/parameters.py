@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from veritally.ballots import require_known
 from veritally.checks import positive, whole
 from veritally.errors import InputError, quoted
-from veritally.noise.observation import LaplaceNoise, NormalNoise, StudentNoise
-from veritally.noise.scenario import PARTS, part
-from veritally.profile import Profile
+from veritally.model.observation import LaplaceNoise, NormalNoise, StudentNoise
+from veritally.model.scenario import PARTS, part
+from veritally.votes.ballots import require_known
+from veritally.votes.profile import Profile
 
 _LEAST_FREEDOM, _MOST_FREEDOM = 2.01, 100_000  # between which a mixture of normals resolves Student's t
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from veritally.arrays import Array, Random, namespace
 from veritally.checks import real
-from veritally.noise.experience import Experience
+from veritally.model.experience import Experience
 
 CountError: TypeAlias = Callable[[Random, Array, Experience], Array]
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import veritally as vt
-from veritally.noise.scenario import SCENARIOS
-from veritally.noise.simulation import block_size, draws
+from veritally.model.scenario import SCENARIOS
+from veritally.model.simulation import block_size, draws
 
 BACKENDS = ("numpy", "jax")
 RARE = 1e-4  # probability of a false alarm of each test of a distribution below; the seeds are fixed
@@ -203,7 +203,7 @@ def test_kinds_of_votes(votes):
 def test_the_papers_conditions():
     assert SCENARIOS["high-variance"].sigma ** 2 == pytest.approx(1000)
     assert SCENARIOS["low-variance"].sigma ** 2 == pytest.approx(10)
-    assert all(s.alternatives == 10 and s.experience == vt.noise.UniformCounts(1, 49) for s in SCENARIOS.values())
+    assert all(s.alternatives == 10 and s.experience == vt.model.UniformCounts(1, 49) for s in SCENARIOS.values())
 
 
 def test_to_dict_names_every_part():

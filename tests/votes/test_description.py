@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import veritally as vt
-from veritally import description
-from veritally.description import describe
+from veritally.votes import description
+from veritally.votes.description import describe
 
 
 def seen_once(names):

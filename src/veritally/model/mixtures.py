@@ -13,9 +13,9 @@ import numpy as np
 
 from veritally.arrays import Array, is_jax, namespace
 from veritally.errors import InputError
-from veritally.likelihood.density import Counts
-from veritally.noise.errors import Percentage, Replacement
-from veritally.noise.observation import NormalNoise, Observation
+from veritally.model.errors import Percentage, Replacement
+from veritally.model.means import Counts
+from veritally.model.observation import NormalNoise, Observation
 
 _COMPONENTS = 8  # that stand for a distribution of true counts
 _PER_OCTAVE = 3

@@ -8,16 +8,16 @@ from typing import Any, Self
 import numpy as np
 
 from veritally.arrays import Array
-from veritally.ballots import by_kind
 from veritally.checks import whole
-from veritally.combine import concat
 from veritally.errors import InputError, InputWarning, quoted
 from veritally.learned.models import SHIPPED
+from veritally.model.parameters import checked_parameters
 from veritally.outcome import Outcome, TieBreak
-from veritally.parameters import checked_parameters
-from veritally.profile import Profile
 from veritally.registry import RuleInfo, rule_for
 from veritally.rules.rule import scores_of
+from veritally.votes.ballots import by_kind
+from veritally.votes.combine import concat
+from veritally.votes.profile import Profile
 
 _LARGEST = 1e150  # of a score, in absolute value
 _PIECE = 20_000  # voters × alternatives² that are decided together

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from veritally.arrays import Array, namespace
-from veritally.ballots import Ballots, Kind, anchored, coarsened, ranks_in, values_in
-from veritally.inference.ascent import Prior, peak
-from veritally.likelihood.density import Means
+from veritally.inference.optimiser import Prior, peak
 from veritally.likelihood.votes import derivatives
+from veritally.model.means import Means
 from veritally.rules.rule import Clonable, Scores, Sigma
+from veritally.votes.ballots import Ballots, Kind, anchored, coarsened, ranks_in, values_in
 
 _NO_PRIOR, _WIDE_PRIOR = 1e-12, 1e-4  # precisions of the truths, in units of that of the least certain vote
 

@@ -9,22 +9,22 @@ from typing import Any
 import numpy as np
 
 from veritally.arrays import Array, Random
-from veritally.ballots import Ballots, coarsened
 from veritally.checks import positive, real, whole
 from veritally.errors import InputError, quoted
 from veritally.learned.agreement import Estimate
 from veritally.learned.deepsets import Configuration, DeepSets
 from veritally.learned.layers import initial
-from veritally.learned.practice import COUNTS, SIGMA, decisions
-from veritally.learned.rounds import answer
-from veritally.learned.rounds import shapes as universal_shapes
 from veritally.learned.rule import learned_rule
 from veritally.learned.training import cosine
-from veritally.noise.errors import Percentage
-from veritally.noise.experience import ConstantCounts, StratifiedCounts, UniformCounts
-from veritally.noise.prior import NormalTruth
-from veritally.noise.scenario import SCENARIOS, Scenario
-from veritally.noise.simulation import ballots_from, checked_seed, stream
+from veritally.learned.training_data import COUNTS, SIGMA, decisions
+from veritally.learned.universal_network import answer
+from veritally.learned.universal_network import shapes as universal_shapes
+from veritally.model.errors import Percentage
+from veritally.model.experience import ConstantCounts, StratifiedCounts, UniformCounts
+from veritally.model.scenario import SCENARIOS, Scenario
+from veritally.model.simulation import ballots_from, checked_seed, stream
+from veritally.model.truth import NormalTruth
+from veritally.votes.ballots import Ballots, coarsened
 
 _BUCKETS = 4  # of numbers of voters, for each of which a program is compiled
 

@@ -24,11 +24,11 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from veritally.arrays import Array, is_jax, namespace, possible, while_loop
-from veritally.ballots import CARDINAL, Ballots, ranks_in, values_in
-from veritally.inference.ascent import Peak, Prior, applied, solve
-from veritally.likelihood.density import Means
+from veritally.inference.optimiser import Peak, Prior, applied, solve
 from veritally.likelihood.votes import derivatives
+from veritally.model.means import Means
 from veritally.progress import report
+from veritally.votes.ballots import CARDINAL, Ballots, ranks_in, values_in
 
 Estimate: TypeAlias = Literal["mean", "mode"]
 

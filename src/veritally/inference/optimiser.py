@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from veritally.arrays import Array, is_jax, namespace, while_loop
-from veritally.ballots import Ballots
-from veritally.likelihood.density import Means
 from veritally.likelihood.votes import Tally, tally
+from veritally.model.means import Means
+from veritally.votes.ballots import Ballots
 
 _STEPS = 100  # the most
 _APPROACH = 12  # of which without curvature, before it is asked for

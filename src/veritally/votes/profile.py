@@ -10,7 +10,8 @@ from typing import Any, Self
 import numpy as np
 
 from veritally.arrays import Array, midranks, namespace
-from veritally.ballots import (
+from veritally.errors import InputError, InputWarning, quoted
+from veritally.votes.ballots import (
     Ballots,
     Kind,
     Where,
@@ -34,8 +35,7 @@ from veritally.ballots import (
     square,
     whole_multiplicity,
 )
-from veritally.errors import InputError, InputWarning, quoted
-from veritally.labels import Labels
+from veritally.votes.labels import Labels
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)

@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 
 from veritally.errors import quoted, short
-from veritally.labels import first_few
-from veritally.profile import Profile
+from veritally.votes.labels import first_few
+from veritally.votes.profile import Profile
 
 _ABSURD = 100  # times the median count: worth a second look
 _PLAIN = 1e9  # numbers that are written with all their digits

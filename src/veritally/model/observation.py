@@ -14,7 +14,7 @@ import numpy as np
 from veritally.arrays import Array, Random, for_loop, namespace, ndtr
 from veritally.checks import real
 from veritally.errors import InputError, quoted
-from veritally.noise.prior import FixedTruth, Prior
+from veritally.model.truth import FixedTruth, Prior
 
 
 class Observation(ABC):

@@ -7,7 +7,17 @@ from typing import Any, Literal
 import numpy as np
 
 from veritally.arrays import Array, is_jax, namespace
-from veritally.ballots import (
+from veritally.errors import InputError
+from veritally.inference.batches import grouped, joined
+from veritally.inference.fitted import Fit, Fitted
+from veritally.inference.optimiser import Peak, Prior, mode, peak
+from veritally.inference.propagation import Estimate, moments, reach
+from veritally.inference.scale import dispersion, middle, noise_of_means, search, spread_of_means, typical
+from veritally.model.means import Means, effective
+from veritally.model.mixtures import mixture
+from veritally.model.observation import LaplaceNoise, NormalNoise
+from veritally.rules.rule import Clonable, Scores, Sigma
+from veritally.votes.ballots import (
     CARDINAL,
     Ballots,
     Differences,
@@ -18,16 +28,6 @@ from veritally.ballots import (
     stacked,
     values_in,
 )
-from veritally.errors import InputError
-from veritally.inference.ascent import Peak, Prior, mode, peak
-from veritally.inference.batches import grouped, joined
-from veritally.inference.fitted import Fit, Fitted
-from veritally.inference.moments import Estimate, moments, reach
-from veritally.inference.scale import dispersion, middle, noise_of_means, search, spread_of_means, typical
-from veritally.likelihood.density import Means, effective
-from veritally.likelihood.mixtures import mixture
-from veritally.noise.observation import LaplaceNoise, NormalNoise
-from veritally.rules.rule import Clonable, Scores, Sigma
 
 _MANY = 3000  # votes beyond which a part of the voters tells the scale well enough
 _LEAST = 100  # voters who do so

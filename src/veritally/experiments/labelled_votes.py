@@ -9,43 +9,48 @@ from typing import Any
 import numpy as np
 
 from veritally.arrays import Array, Random
-from veritally.ballots import numbers
 from veritally.datasets import Dataset
 from veritally.errors import InputError, quoted
-from veritally.experiments.lineup import Lineup
 from veritally.experiments.measures import MEASURES
 from veritally.experiments.placebo import exchanged
+from veritally.experiments.rule_set import RuleSet
 from veritally.experiments.run import judge
 from veritally.io.truth import read_truth_and_clusters
 from veritally.io.votes import read
-from veritally.noise.scenario import Scenario
-from veritally.noise.simulation import Trials
-from veritally.noise.told import Told
-from veritally.parameters import checked_parameters
-from veritally.profile import Profile
+from veritally.model.known import KnownParameters
+from veritally.model.parameters import checked_parameters
+from veritally.model.scenario import Scenario
+from veritally.model.simulation import Trials
+from veritally.votes.ballots import numbers
+from veritally.votes.profile import Profile
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
-    """Votes that need not be simulated: their truth, the lots that break ties, what rules are told, and clusters."""
+class LabelledVotes:
+    """Votes that need not be simulated: their truth, numbers that break ties, what rules know, and clusters."""
 
     profile: Profile
     truth: Array
-    lots: Array
-    told: Told
+    tie_breakers: Array
+    told: KnownParameters
     clusters: Sequence[Hashable] | None = None
 
     @classmethod
     def of(
         cls, votes: Any, truth: Any, clusters: Sequence[Hashable] | None, changes: Mapping[str, Any], seed: int
-    ) -> "Given":
+    ) -> "LabelledVotes":
         """Check what was given."""
         if isinstance(votes, Scenario):
             raise InputError("a scenario has its own truth; give truth= with votes")
         if isinstance(votes, Trials):
             if truth is not None or clusters is not None or changes:
                 raise InputError("trials have their own truth and scenario; give nothing but rules and a baseline")
-            return cls(votes.profile, np.asarray(votes.truth), np.asarray(votes.lots), Told.of(votes.scenario))
+            return cls(
+                votes.profile,
+                np.asarray(votes.truth),
+                np.asarray(votes.tie_breakers),
+                KnownParameters.of(votes.scenario),
+            )
         if isinstance(votes, Dataset):
             if truth is not None or clusters is not None:
                 raise InputError(f"the data set {votes.name} has its own truth and clusters; leave them out")
@@ -58,7 +63,7 @@ class Given:
         true, found = _truth(truth, profile)
         clusters = found if clusters is None else clusters
         clusters = None if clusters is None else _clusters(clusters, math.prod(profile.batch))
-        told = Told(checked_parameters(changes, profile).get("sigma"))
+        told = KnownParameters(checked_parameters(changes, profile).get("sigma"))
         return cls(profile, true, Random.of(true, seed, 0).uniform(true.shape), told, clusters)
 
     @property
@@ -68,7 +73,7 @@ class Given:
         sizes = set(map(len, profile.voters)) if profile._voters.each else {len(profile)}
         return sizes.pop() if len(sizes) == 1 else None
 
-    def exchanged(self, random: Random) -> "Given":
+    def exchanged(self, random: Random) -> "LabelledVotes":
         """Return the same after the voters of each decision exchanged their counts."""
         ballots = self.profile.ballots
         if ballots.kind == "pairs":
@@ -78,12 +83,12 @@ class Given:
         counts = exchanged(np.asarray(ballots.counts), random)
         return replace(self, profile=self.profile._with(ballots=ballots._replace(counts=counts)))
 
-    def measured(self, lineup: Lineup, seed: int) -> Array:
+    def measured(self, lineup: RuleSet, seed: int) -> Array:
         """Measure the rules, with all batch axes folded into one: ``(measure, rule, instance)``."""
         ballots, depth = self.profile.ballots, len(self.profile.batch)
-        every = map(np.asarray, (*ballots, self.truth, self.lots))
-        *arrays, truth, lots = (x.reshape(-1, *x.shape[depth:]) for x in every)
-        return judge(lineup, MEASURES, self.told, type(ballots)(*arrays), truth, lots, seed)
+        every = map(np.asarray, (*ballots, self.truth, self.tie_breakers))
+        *arrays, truth, tie_breakers = (x.reshape(-1, *x.shape[depth:]) for x in every)
+        return judge(lineup, MEASURES, self.told, type(ballots)(*arrays), truth, tie_breakers, seed)
 
 
 def _truth(given: Any, profile: Profile) -> tuple[Array, Sequence[Hashable] | None]:
