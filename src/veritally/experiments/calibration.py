@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from veritally.arrays import Array
+from veritally.arrays import Array, jit
 from veritally.checks import whole
 from veritally.errors import InputError
 from veritally.experiments.rule_set import Entry
@@ -123,9 +123,7 @@ def _drawn(chosen: Scenario, seed: int, instances: int, backend: Backend) -> Ite
 
 
 def _compiled(function: Any) -> Any:
-    import jax
-
-    return function if hasattr(function, "lower") else jax.jit(function)
+    return function if hasattr(function, "lower") else jit(function)
 
 
 def _said(rule: Any, votes: Kind, used: Kind | None, values: Array, reported: Array) -> Array:

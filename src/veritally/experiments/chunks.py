@@ -18,6 +18,7 @@ from multiprocessing.connection import wait as wait_for
 from pathlib import Path
 from typing import Any
 
+from veritally.arrays import array_library, device_name
 from veritally.checks import whole
 from veritally.errors import InputError
 from veritally.experiments.measures import Moments
@@ -30,7 +31,7 @@ from veritally.versions import versions
 _AHEAD = 4  # chunks handed out for each worker
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _SOURCES = (
-    "arrays.py",
+    "arrays/*.py",
     "votes/*.py",
     "model/*.py",
     "likelihood/*.py",
@@ -186,9 +187,7 @@ def device(backend: Backend) -> str:
     """Return what computes, and in which precision."""
     if backend == "numpy":
         return "float64"
-    import jax
-
-    return f"{jax.devices()[0].device_kind}, {jax.numpy.zeros(0).dtype}"
+    return f"{device_name()}, {array_library(backend).zeros(0).dtype}"
 
 
 @functools.cache

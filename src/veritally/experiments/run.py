@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from veritally.arrays import Array, array_library, is_jax, keep_memory, namespace
+from veritally.arrays import (
+    Array,
+    array_library,
+    compile_for,
+    device_memory,
+    is_jax,
+    keep_memory,
+    namespace,
+    result_shapes,
+)
 from veritally.experiments.measures import Moments, measure
 from veritally.experiments.rule_set import RuleSet
 from veritally.model.known import KnownParameters
@@ -89,9 +98,7 @@ def judge(
 
 @functools.cache
 def _compiled_draw(scenario: Scenario, size: int) -> Any:
-    import jax
-
-    return jax.jit(partial(draw_in_jax, scenario, size=size)).lower(0, 0).compile()
+    return compile_for(partial(draw_in_jax, scenario, size=size), 0, 0)
 
 
 @functools.cache
@@ -99,10 +106,8 @@ def _compiled_judge(
     lineup: RuleSet, measures: tuple[str, ...], scenario: Scenario, told: KnownParameters, size: int
 ) -> Any:
     """Compile the rules; one program serves all scenarios of a size that tell the rules the same."""
-    import jax
-
-    drawn = jax.eval_shape(partial(draw_in_jax, scenario, 0, 0, size))
-    return jax.jit(partial(judge_drawn, lineup, measures, told, scenario.votes)).lower(drawn, (0, 0)).compile()
+    drawn = result_shapes(partial(draw_in_jax, scenario, 0, 0, size))
+    return compile_for(partial(judge_drawn, lineup, measures, told, scenario.votes), drawn, (0, 0))
 
 
 def _telling(scenario: Scenario, lineup: RuleSet) -> tuple[Scenario, KnownParameters]:
@@ -130,9 +135,7 @@ def fitting(scenario: Scenario, lineup: RuleSet, backend: Backend) -> int:
     if backend == "numpy":
         size = block_size(scenario)
         return size * max(1, _CHUNK_CELLS // (cells * size))
-    array_library(backend)
-    import jax
-
-    limit = (jax.devices()[0].memory_stats() or {}).get("bytes_limit", _MEMORY)
+    array_library(backend)  # refuses what is none
+    limit = device_memory() or _MEMORY
     each = 4 * scenario.voters * ((_ARRAYS + lineup.nodes) * scenario.alternatives + lineup.samples)
     return max(1, int(min(limit // 2, _LARGEST)) // each)
