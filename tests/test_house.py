@@ -52,6 +52,19 @@ def test_the_numerics_know_no_library_by_name():
         assert not names & {"numpy", "jax", "scipy"}, path.name
 
 
+@pytest.mark.parametrize("path", rooms(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_only_arrays_knows_jax_by_name(path):
+    imported = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported.add((node.module or "").split(".")[0])
+        elif isinstance(node, ast.Call) and "import_module" in ast.unparse(node.func):
+            imported |= {str(own.value).split(".")[0] for own in node.args if isinstance(own, ast.Constant)}
+    assert "jax" not in imported or path.parent == SOURCE / "arrays"
+
+
 def test_messages_quote_no_more_than_a_line_holds():
     """What a user gave stands in messages by way of ``quoted``; a representation alone may be of any length."""
     for path in set(rooms()) - {SOURCE / "errors.py", SOURCE / "model" / "simulation.py"}:

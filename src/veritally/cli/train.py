@@ -81,7 +81,7 @@ def train(
     drawn anew for each mini-batch. A run that was interrupted, even killed, goes on from its last checkpoint when the
     same command is given again.
     """
-    from veritally.learned.train import card_path, checked_path, checkpoint_path
+    from veritally.learned.paths import card_path, checked_path, checkpoint_path
     from veritally.learned.train import train as train_
 
     parts = {"prior": prior, "experience": experience, "noise": noise, "count_error": count_error}

@@ -9,8 +9,8 @@ from veritally.arrays import Array, in_pieces, namespace
 from veritally.errors import InputError
 from veritally.inference import links
 from veritally.inference.scale import interval, middle
-from veritally.learned.agreement import Estimate
-from veritally.learned.limits import contrast, contrast_of_voters, likely
+from veritally.learned.agreement import NormalEstimate
+from veritally.learned.limits import agreement_probability, contrast, contrast_of_voters
 from veritally.learned.models import Model, model
 from veritally.learned.reading import Setting
 from veritally.learned.scores import centred, rounded, shared, softmax
@@ -177,8 +177,8 @@ class Universal(Clonable):
         assert self.known is not None
         first, second, logits, scale = self.known[1]
         n = ballots.counts.shape[-1]
-        first, second = (Estimate(*(x[d][..., :n] for x in one)) for one in (first, second))
-        own = Answer(first, second, logits[d][..., :n], Estimate(*(x[d] for x in scale)))
+        first, second = (NormalEstimate(*(x[d][..., :n] for x in one)) for one in (first, second))
+        own = Answer(first, second, logits[d][..., :n], NormalEstimate(*(x[d] for x in scale)))
         return replace(self, known=(ballots, own))
 
     def details(self, ballots: Ballots) -> dict[str, Array]:
@@ -201,7 +201,7 @@ class Universal(Clonable):
         if not self._ratio:
             return np.zeros(ballots.mask.shape[:-1], dtype=bool)
         flat = type(ballots)(*map(np.asarray, _flat(ballots)))
-        return np.reshape(likely(flat, self._setting(flat)) < _ODDS, ballots.mask.shape[:-1])
+        return np.reshape(agreement_probability(flat, self._setting(flat)) < _ODDS, ballots.mask.shape[:-1])
 
     def _unlikely(self, ballots: Ballots) -> list[str]:
         """Say that votes belie σ, or that counts are further apart than the network can cope with."""
