@@ -47,16 +47,16 @@ def _compiled_trajectory(
     jax = require_jax()
     jnp = jax.numpy
 
-    def go(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+    def body(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         turn, x, visited = state
         x = step(x)
         return turn + 1, x, jax.lax.dynamic_update_index_in_dim(visited, x, turn + 1, 0)
 
-    def further(state: tuple[Array, Array, Array]) -> Array:
+    def condition(state: tuple[Array, Array, Array]) -> Array:
         return (state[0] < turns) & ~done(state[1])
 
     first = jnp.asarray(0), start, jnp.broadcast_to(start, (turns + 1, *start.shape))
-    turn, x, visited = jax.lax.while_loop(further, go, first)
+    turn, x, visited = jax.lax.while_loop(condition, body, first)
     left = jnp.arange(turns + 1).reshape(-1, *[1] * start.ndim) > turn
     return jnp.moveaxis(jnp.where(left, x, visited), 0, -1)
 

@@ -70,7 +70,7 @@ class _NumpyRandom(Random):
     generator: np.random.Generator
     dtype: Any
 
-    def _laid(self, draw: Callable[..., Array], shape: Shape) -> Array:
+    def _draw(self, draw: Callable[..., Array], shape: Shape) -> Array:
         """Draw with the last axis leading in memory."""
         return np.moveaxis(draw((*shape[-1:], *shape[:-1])).astype(self.dtype, copy=False), 0, -1)
 
@@ -81,21 +81,21 @@ class _NumpyRandom(Random):
         return self  # which is further along in each turn
 
     def normal(self, shape: Shape) -> Array:
-        return self._laid(lambda laid: self.generator.standard_normal(laid, dtype=self.dtype), shape)
+        return self._draw(lambda shape: self.generator.standard_normal(shape, dtype=self.dtype), shape)
 
     def uniform(self, shape: Shape) -> Array:
-        return self._laid(lambda laid: self.generator.random(laid, dtype=self.dtype), shape)
+        return self._draw(lambda shape: self.generator.random(shape, dtype=self.dtype), shape)
 
     def integers(self, low: Array | int, high: Array | int, shape: Shape) -> Array:
         if np.ndim(low) or np.ndim(high):
             return low + np.floor(self.uniform(shape) * (high - low + 1))
-        return self._laid(lambda laid: self.generator.integers(low, high, laid, endpoint=True), shape)
+        return self._draw(lambda shape: self.generator.integers(low, high, shape, endpoint=True), shape)
 
     def gamma(self, shapes: Array) -> Array:
         return np.asarray(self.generator.standard_gamma(shapes), dtype=self.dtype)
 
     def student(self, freedom: float, shape: Shape) -> Array:
-        return self._laid(lambda laid: self.generator.standard_t(freedom, laid), shape)
+        return self._draw(lambda shape: self.generator.standard_t(freedom, shape), shape)
 
     def binomial(self, trials: Array, probability: Array) -> Array:
         return np.asarray(self.generator.binomial(trials.astype(np.int64), probability), dtype=self.dtype)
@@ -105,7 +105,7 @@ class _JaxRandom(Random):
     def __init__(self, key: Array, dtype: Any) -> None:
         self.jax, self.key, self.dtype, self.calls = require_jax(), key, dtype, 0
 
-    def _fresh(self) -> Array:
+    def _next_key(self) -> Array:
         self.calls += 1
         return self.jax.random.fold_in(self.key, self.calls)
 
@@ -116,23 +116,23 @@ class _JaxRandom(Random):
         return _JaxRandom(self.jax.random.fold_in(self.key, turn), self.dtype)
 
     def normal(self, shape: Shape) -> Array:
-        return self.jax.random.normal(self._fresh(), shape, self.dtype)
+        return self.jax.random.normal(self._next_key(), shape, self.dtype)
 
     def uniform(self, shape: Shape) -> Array:
-        return self.jax.random.uniform(self._fresh(), shape, self.dtype)
+        return self.jax.random.uniform(self._next_key(), shape, self.dtype)
 
     def integers(self, low: Array | int, high: Array | int, shape: Shape) -> Array:
         ends = (self.jax.numpy.asarray(end).astype(self.jax.numpy.int32) for end in (low, high + 1))
-        return self.jax.random.randint(self._fresh(), shape, *ends).astype(self.dtype)
+        return self.jax.random.randint(self._next_key(), shape, *ends).astype(self.dtype)
 
     def gamma(self, shapes: Array) -> Array:
-        return self.jax.random.gamma(self._fresh(), shapes, dtype=self.dtype)
+        return self.jax.random.gamma(self._next_key(), shapes, dtype=self.dtype)
 
     def student(self, freedom: float, shape: Shape) -> Array:
-        return self.jax.random.t(self._fresh(), freedom, shape, self.dtype)
+        return self.jax.random.t(self._next_key(), freedom, shape, self.dtype)
 
     def binomial(self, trials: Array, probability: Array) -> Array:
-        return self.jax.random.binomial(self._fresh(), trials, probability, dtype=self.dtype)
+        return self.jax.random.binomial(self._next_key(), trials, probability, dtype=self.dtype)
 
 
 def random_key(seed: Array | int, *parts: Array | int) -> Array:

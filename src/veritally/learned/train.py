@@ -57,8 +57,7 @@ def train(
     path
         The file, ``….safetensors``, for ``vt.decide(profile, rule="learned", model=path)``.
     given
-        A scenario, or the name of one; ``changes`` are fields to set. Its own numbers of voters and alternatives do not
-        matter.
+        A scenario or its name; ``changes`` set its fields. Its own numbers of voters and alternatives do not matter.
     voters, alternatives
         From where to where their numbers are drawn for each mini-batch, ends included.
     batches, batch_size, learning_rate

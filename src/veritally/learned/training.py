@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,15 +20,13 @@ from veritally.arrays import (
     fetch,
     is_out_of_memory,
     jit,
-    leaves,
     map_leaves,
     part_of_key,
     random_key,
     value_and_gradient,
-    with_leaves,
 )
 from veritally.errors import InputError
-from veritally.learned.weights import load, save
+from veritally.learned.checkpoint import Learning, Point, State, load_state, save_state
 from veritally.model.simulation import checked_seed
 
 _STREAM, _FRESH = 7, 8  # of random numbers for training, and for measuring what came of it
@@ -37,9 +35,6 @@ _FORGET = 0.99  # of the running loss, after each step
 
 Size = tuple[int, int, int]
 """Numbers of decisions, voters and alternatives for which a program is compiled."""
-
-Point = tuple[int, float, float]
-"""A point of a training curve: the step, and the running loss and accuracy."""
 
 
 class DivergedError(InputError):
@@ -134,54 +129,37 @@ def fit(
     require_training()
     seed, optimiser = checked_seed(seed, "jax"), task.optimiser(steps)
     start = task.initial_parameters(seed)
-    state = _State(0, _Learning(start, start, optimiser.init(start)), [], [])
+    state = State(0, Learning(start, start, optimiser.init(start)), [], [])
     identity = json.dumps({"task": task.to_dict(), "steps": steps, "seed": seed}, sort_keys=True)
     if checkpoint is not None and checkpoint.exists():
-        state = _load_state(checkpoint, identity, state, steps)
+        state = load_state(checkpoint, identity, state, steps)
     saved = time.monotonic()
     try:
         for reached in _steps(task, optimiser, state, steps, seed):
             if not reached.pending:
-                progress(Progress(reached.step, steps, *reached.curve[-1][1:], reached.learning.result(task)))
+                progress(Progress(reached.step, steps, *reached.curve[-1][1:], _learned(task, reached)))
             state = reached  # only now: an interruption by ``progress`` is before this step
             if checkpoint is not None and time.monotonic() - saved >= every:
-                _save_state(checkpoint, identity, state)
+                save_state(checkpoint, identity, state)
                 saved = time.monotonic()
     except KeyboardInterrupt:
         if checkpoint is not None:
-            _save_state(checkpoint, identity, state)
+            save_state(checkpoint, identity, state)
         raise
     except RuntimeError as error:
         if not is_out_of_memory(error):
             raise
         raise InputError("there is not enough memory for such mini-batches; make them smaller") from error
-    return TrainingResult({name: np.asarray(x) for name, x in state.learning.result(task).items()}, state.curve)
+    return TrainingResult({name: np.asarray(x) for name, x in _learned(task, state).items()}, state.curve)
 
 
-class _Learning(NamedTuple):
-    """All that a step of training changes: the parameters, their running mean, and what the optimiser remembers."""
-
-    parameters: Any
-    mean: Any
-    optimiser_state: Any
-
-    def result(self, task: TrainingTask) -> Mapping[str, Array]:
-        """Return what is learned."""
-        learned: Mapping[str, Array] = self.mean if task.averaging else self.parameters
-        return learned
+def _learned(task: TrainingTask, state: State) -> Mapping[str, Array]:
+    """Return what is learned: the running mean of the parameters, if the task has one."""
+    learned: Mapping[str, Array] = state.learning.mean if task.averaging else state.learning.parameters
+    return learned
 
 
-@dataclass(frozen=True)
-class _State:
-    """Where training stands; loss and accuracy of the steps since the last point of the curve are pending."""
-
-    step: int
-    learning: _Learning
-    curve: list[Point]
-    pending: list[Any]
-
-
-def _steps(task: TrainingTask, optimiser: Any, state: _State, steps: int, seed: int) -> Iterator[_State]:
+def _steps(task: TrainingTask, optimiser: Any, state: State, steps: int, seed: int) -> Iterator[State]:
     """Yield the state after each step that is left."""
     xp = array_library("jax")
     key = random_key(seed)
@@ -195,15 +173,15 @@ def _steps(task: TrainingTask, optimiser: Any, state: _State, steps: int, seed: 
         pending, done = [*pending, measured], step + 1
         if done % stride == 0 or done == steps:
             curve, pending = [*curve, _next_point(curve, done, np.asarray(fetch(pending)), steps)], []
-        yield _State(done, learning, curve, pending)
+        yield State(done, learning, curve, pending)
 
 
-def _compile_steps(task: TrainingTask, optimiser: Any, learning: _Learning, key: Any) -> list[Callable[..., Any]]:
+def _compile_steps(task: TrainingTask, optimiser: Any, learning: Learning, key: Any) -> list[Callable[..., Any]]:
     """Compile a program for each size, side by side."""
     xp = array_library("jax")
     keep = task.averaging
 
-    def step(size: Size, learning: _Learning, key: Any, numbers: Array) -> tuple[_Learning, Array]:
+    def step(size: Size, learning: Learning, key: Any, numbers: Array) -> tuple[Learning, Array]:
         parameters, mean, optimiser_state = learning
         gradient_of = value_and_gradient(partial(task.loss, size))
         (loss, accuracy), gradient = gradient_of(parameters, key, numbers)
@@ -211,7 +189,7 @@ def _compile_steps(task: TrainingTask, optimiser: Any, learning: _Learning, key:
         parameters = map_leaves(xp.add, parameters, moves)
         if keep:
             mean = map_leaves(lambda old, new: keep * old + (1 - keep) * new, mean, parameters)
-        return _Learning(parameters, mean, optimiser_state), xp.stack([loss, accuracy])
+        return Learning(parameters, mean, optimiser_state), xp.stack([loss, accuracy])
 
     def compile_step(size: Size) -> Callable[..., Any]:
         return compile_for(partial(step, size), learning, key, xp.asarray((1, 2)))
@@ -229,41 +207,6 @@ def _next_point(curve: list[Point], step: int, measured: Array, steps: int) -> P
         mean = _FORGET * mean + (1 - _FORGET) * one
     mean = mean / (1 - _FORGET**step)  # as much as is in it
     return step, float(mean[0]), float(mean[1])
-
-
-def _save_state(path: Path, identity: str, state: _State) -> None:
-    """Keep a state in a file."""
-    arrays = {f"{k:04d}": np.asarray(leaf) for k, leaf in enumerate(leaves(state.learning))}
-    arrays["step"] = np.asarray(state.step)
-    arrays["curve"] = np.asarray(state.curve, dtype=float).reshape(-1, 3)
-    arrays["pending"] = np.asarray(fetch(state.pending), dtype=float).reshape(-1, 2)
-    save(path, arrays, {"identity": identity})
-
-
-def _load_state(path: Path, identity: str, start: _State, steps: int) -> _State:
-    """Read a state of the same training, whose arrays are nested as those at the start."""
-    arrays, about = load(path)
-    if about.get("identity") != identity:
-        raise InputError(f"{path}: is from another training; remove it, or choose another name for this one")
-    expected = leaves(start.learning)
-    if not _is_state(arrays, expected, steps):
-        raise InputError(f"{path}: is damaged, no state of a training of {steps:,} steps; remove it to start anew")
-    learning = with_leaves(start.learning, [arrays[f"{k:04d}"] for k in range(len(expected))])
-    curve = [(int(step), float(loss), float(accuracy)) for step, loss, accuracy in arrays["curve"]]
-    return _State(int(arrays["step"]), learning, curve, list(arrays["pending"].astype(np.float32)))
-
-
-def _is_state(arrays: Mapping[str, Array], expected: Sequence[Array], steps: int) -> bool:
-    """Whether arrays are those that ``_save_state`` writes on the way to so many steps."""
-    shapes = {f"{k:04d}": np.shape(leaf) for k, leaf in enumerate(expected)}
-    own = {name: arrays[name].shape for name in shapes if name in arrays}
-    if own != shapes or not {"step", "curve", "pending"} <= arrays.keys():
-        return False
-    step, curve, pending = (arrays[name] for name in ("step", "curve", "pending"))
-    if step.shape != () or step.dtype.kind != "i" or (curve.shape[1:], pending.shape[1:]) != ((3,), (2,)):
-        return False
-    reached = curve[-1, 0] if len(curve) else 0  # by the curve; what came after it is pending
-    return bool(0 <= step <= steps and reached + len(pending) == step and (len(curve) or step < steps))
 
 
 def measure_loss(
