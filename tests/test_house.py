@@ -85,6 +85,8 @@ def test_import_brings_no_heavy_package():
 
 
 EXTRAS = {
+    "jax": ("jax", "vt.simulate('high-variance', instances=1, backend='jax')"),
+    "train": ("jax", "vt.train('x.safetensors')"),
     "plot": ("matplotlib", "from veritally.plots import save; save(vt.decide(vt.Profile(ranks=[[1, 2]])), 'x.png')"),
     "preflib": ("preflibtools", "vt.write(vt.Profile(ranks=[[1, 2]]), 'x.soc')"),
     "pref-voting": ("pref_voting", "vt.Profile(ranks=[[1, 2]]).to_pref_voting()"),

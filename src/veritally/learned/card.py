@@ -49,14 +49,14 @@ def measure_held_out(
         losses = (-math.log(max(float(p[best]), _LEAST)) for p in (own, other))
         rows.append((*losses, math.log(np.sum(ballots.mask[0])), float(np.argmax(own) == best)))
         progress((k + 1) / decisions)
+    # Means over the decisions, with their standard errors.
     table = np.array(rows)
     table = np.column_stack([table, table[:, 0] - table[:, 1]])
     names = ("loss", "posterior", "guessing", "accuracy", "difference")
-    found = dict(zip(names, table.mean(axis=0).tolist(), strict=True))
     errors = table.std(axis=0, ddof=1) / math.sqrt(decisions)
-    return {**found, **{f"{name}_se": float(error) for name, error in zip(names, errors, strict=True)}} | {
-        "decisions": decisions
-    }
+    found = dict(zip(names, table.mean(axis=0).tolist(), strict=True))
+    found |= {f"{name}_se": float(error) for name, error in zip(names, errors, strict=True)}
+    return {**found, "decisions": decisions}
 
 
 def _posterior(scenario: Scenario) -> Posterior:
