@@ -82,10 +82,10 @@ class UniversalTask:
             for weight, estimate in ((_FIRST_WEIGHT, given.first), (_SECOND_WEIGHT, given.second))
         )
         total = estimates + _SCALE_WEIGHT * _surprise(given.scale, drawn.scale)
-        total = jnp.sum(jnp.where(included, total, 0)) / jnp.maximum(jnp.sum(included), 1)
+        decision_number = jnp.maximum(jnp.sum(included), 1)
         # The best alternative.
         cross_entropy, accuracy = cross_entropy_and_accuracy(given.logits, drawn.truth, mask, included)
-        return total + _BEST_WEIGHT * cross_entropy, accuracy
+        return jnp.sum(jnp.where(included, total, 0)) / decision_number + _BEST_WEIGHT * cross_entropy, accuracy
 
     def optimiser(self, steps: int) -> Any:
         """Adam with a learning rate that rises and falls, and gradients of limited size."""

@@ -52,14 +52,9 @@ def estimate_scale(parameters: Parameters, readings: list[Reading], mask: Array,
     for signal, noise in zip(sums[::2], sums[1::2], strict=True):
         ratio = xp.sum(xp.where(mask, signal**2, 0), axis=-1) / xp.maximum(xp.sum(noise, axis=-1), tiny)
         features.append(xp.log(ratio + 0.05))
-    features += [
-        xp.sqrt(squares / votes),
-        xp.log1p(voters) / 4,
-        log_size(mask),
-        xp.log1p(votes / xp.maximum(voters, one)) / 4,
-        setting.error_size,
-        setting.replacement,
-    ]
+    length = xp.log1p(votes / xp.maximum(voters, one)) / 4  # of a typical ballot
+    features += [xp.sqrt(squares / votes), xp.log1p(voters) / 4, log_size(mask), length]
+    features += [setting.error_size, setting.replacement]
     hidden = xp.stack(features, axis=-1)
     for k in range(2):
         hidden = relu(linear(parameters, f"scale.{k}", hidden))

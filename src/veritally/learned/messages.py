@@ -92,9 +92,8 @@ def first_messages(parameters: Parameters, votes: VoteFeatures) -> Messages:
     hidden = votes.features
     for k in range(2):
         hidden = ballot_layer(parameters, f"read.{k}", hidden, votes.reading.neighbours)
-    out = linear(parameters, "say.0", hidden)
-    weight = 1 / (1 + namespace(hidden).exp(-votes.log_precision))
-    return _messages(votes.reading, out, votes.reading.score, weight)
+    out = _add_to_first(linear(parameters, "say.0", hidden), votes.reading.score)
+    return _weigh(votes.reading, out, 1 / (1 + namespace(hidden).exp(-votes.log_precision)))
 
 
 def second_messages(parameters: Parameters, votes: VoteFeatures, first: NormalEstimate, state: Array) -> Messages:
@@ -103,10 +102,10 @@ def second_messages(parameters: Parameters, votes: VoteFeatures, first: NormalEs
     neighbours = votes.reading.neighbours
     noise = xp.exp(-votes.log_precision)
     mean, uncertainty = (xp.broadcast_to(x[..., None, :], noise.shape) for x in (first.mean, first.variance))
-    view = _View(mean, uncertainty, noise)
+    view = _View(mean, uncertainty, noise, noise + uncertainty)
     # Contacts with those next above, who should be better, and with those next below.
     features, slope = [], xp.zeros_like(noise)
-    for (rivals, mask), sign in zip(neighbours.rivals(xp.stack(view, axis=-1)), (-1, 1), strict=True):
+    for (rivals, mask), sign in zip(neighbours.rivals(xp.stack(view[:3], axis=-1)), (-1, 1), strict=True):
         contact, more = _contact(view, neighbours, rivals, mask, sign)
         slope = slope + sign * contact
         features += more
@@ -118,16 +117,18 @@ def second_messages(parameters: Parameters, votes: VoteFeatures, first: NormalEs
     hidden = xp.concat([votes.features, xp.stack(features, axis=-1), remembered], axis=-1)
     for k in range(3):
         hidden = ballot_layer(parameters, f"reread.{k}", hidden, neighbours)
-    return _messages(votes.reading, linear(parameters, "resay.0", hidden), slope, 1 / view.variance)
+    out = _add_to_first(linear(parameters, "resay.0", hidden), slope)
+    return _weigh(votes.reading, out, 1 / view.variance)
 
 
-def _messages(reading: Reading, out: Array, base: Array, weight: Array) -> Messages:
-    """Weigh what a network puts out: pulls by the root of their weight, firmness by the weight.
+def _add_to_first(out: Array, base: Array) -> Array:
+    """Let the first pull be what a network adds to ``base``."""
+    return namespace(out).concat([out[..., :1] + base[..., None], out[..., 1:]], axis=-1)
 
-    The first pull is what the network adds to ``base``.
-    """
+
+def _weigh(reading: Reading, out: Array, weight: Array) -> Messages:
+    """Weigh what a network puts out: pulls by the root of their weight, firmness by the weight."""
     xp = namespace(out)
-    out = xp.concat([out[..., :1] + base[..., None], out[..., 1:]], axis=-1)
     weight = xp.where(reading.neighbours.group_size > 0, weight, 0)
     return Messages(out[..., :PULLS] * xp.sqrt(weight)[..., None], out[..., PULLS:] * weight[..., None], weight)
 
@@ -141,16 +142,14 @@ class _View(NamedTuple):
         The estimate and its variance.
     noise
         The variance of what the voter saw.
+    variance
+        The sum of both: how far the voter's own view may lie from the estimate.
     """
 
     mean: Array
     uncertainty: Array
     noise: Array
-
-    @property
-    def variance(self) -> Array:
-        """How far the voter's own view may lie from the estimate."""
-        return self.noise + self.uncertainty
+    variance: Array
 
 
 def _contact(view: _View, neighbours: Neighbours, rivals: Array, mask: Array, sign: int) -> tuple[Array, list[Array]]:
@@ -168,19 +167,15 @@ def _contact(view: _View, neighbours: Neighbours, rivals: Array, mask: Array, si
     z = xp.clip(gap / xp.sqrt(noise_of_gap), -LARGE, LARGE)
     rate = xp.sum(xp.where(mask, _hazard(z) / xp.sqrt(noise_of_gap), 0), axis=-1)
     contact = rate * xp.sqrt(variance)
-    among = neighbours.sum_over_ties(rate)
     # The nearest rival, by the voter alone and with the uncertainty of the estimate; how vague the rivals are.
     soft = gap / xp.sqrt(noise_of_gap + view.uncertainty[..., None] + uncertainty)
     nearest, nearest_soft = (xp.min(xp.where(mask, x, LARGE), axis=-1) for x in (z, soft))
     number = xp.maximum(xp.sum(xp.astype(mask, variance.dtype), axis=-1), xp.asarray(1, dtype=variance.dtype))
     vagueness = xp.sum(xp.where(mask, noise + uncertainty, 0), axis=-1) / number
-    features = [
-        xp.asinh(nearest),
-        contact,
-        xp.asinh(nearest_soft),
-        xp.log((vagueness + 1e-12) / variance) / 4,
-        rate / xp.where(among > _FAINT, among, 1),
-    ]
+    features = [xp.asinh(nearest), contact, xp.asinh(nearest_soft), xp.log((vagueness + 1e-12) / variance) / 4]
+    # Its share in the contacts of all who are tied with it.
+    among = neighbours.sum_over_ties(rate)
+    features.append(rate / xp.where(among > _FAINT, among, 1))
     exists = xp.any(mask, axis=-1)
     return contact, [xp.where(exists, x, 0) for x in features]
 

@@ -7,7 +7,8 @@ Where σ is not told, sums over the ballots tell it first, by how well voters ag
 
 The layers have the names of the weights that ship: ``read`` and ``say`` make the messages of the first round, ``first``
 and ``guess`` decode them; ``reread`` and ``resay``, ``second`` and ``settle`` are those of the second; ``best`` and
-``choose`` make logits.
+``choose`` make logits. Training ends with the same weights, to the last bit, only while operations here and in
+``messages`` keep their order, by which gradients are summed.
 """
 
 from collections.abc import Iterator
@@ -161,20 +162,19 @@ def _first_estimate(
     """Make a first estimate, and what to remember of each alternative."""
     pulls, firmness, weight = tally
     xp = namespace(pulls)
-    precision = 1 + weight  # with that of the prior
+    precision = (1 + weight)[..., None]  # with that of the prior
     features = [
-        xp.log(precision),
-        xp.asinh(pulls[..., 0] / xp.sqrt(precision)),
-        xp.asinh(pulls[..., 0] / precision),
+        xp.log(precision[..., 0]),
+        xp.asinh(pulls[..., 0] / xp.sqrt(precision[..., 0])),
+        xp.asinh(pulls[..., 0] / precision[..., 0]),
         *_repeat(common, weight.shape),
     ]
-    unit = precision[..., None]
-    hidden = xp.concat([pulls / unit, firmness / unit, xp.stack(features, axis=-1)], axis=-1)
+    hidden = xp.concat([pulls / precision, firmness / precision, xp.stack(features, axis=-1)], axis=-1)
     for k in range(2):
         hidden = decision_layer(parameters, f"first.{k}", hidden, mask)
     out = linear(parameters, "guess.0", hidden)
-    mean = _centre(pulls[..., 0] / precision + out[..., 0], mask)
-    log_deviation = xp.clip(out[..., 1] - xp.log(precision) / 2, _NARROW, _WIDE)
+    mean = _centre(pulls[..., 0] / precision[..., 0] + out[..., 0], mask)
+    log_deviation = xp.clip(out[..., 1] - xp.log(precision[..., 0]) / 2, _NARROW, _WIDE)
     return NormalEstimate(mean, log_deviation), out[..., 2:]
 
 
