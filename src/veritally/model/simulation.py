@@ -34,7 +34,7 @@ class Trials:
     profile
         The votes, with the instances as decisions.
     tie_breakers
-        ``(instance, alternative)``: of alternatives that tie, the one with the highest lot is chosen.
+        ``(instance, alternative)``: of alternatives that tie, the one with the highest number is chosen.
     """
 
     scenario: Scenario
