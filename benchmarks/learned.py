@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from calibration import Calibration, calibrate
 from models import UNIFORM
 from rows import Row, measure_rows, read_rows
 
 import veritally as vt
-from veritally.experiments.calibration import Calibration, calibrate
 
 RESULTS = Path(__file__).parents[1] / "docs" / "learned"
 TABLES = ("high-variance", "low-variance", "count-noise", "count-replacement")

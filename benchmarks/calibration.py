@@ -11,6 +11,8 @@ from veritally.arrays import Array
 from veritally.checks import whole
 from veritally.errors import InputError
 from veritally.experiments.rule_set import Entry
+from veritally.learned.rule import LearnedRule
+from veritally.learned.universal import Universal
 from veritally.model.known import KnownParameters
 from veritally.model.scenario import Draws, Scenario, scenario
 from veritally.model.simulation import Backend, ballots_from, draw_in_jax, draws
@@ -95,15 +97,15 @@ def calibrate(
     made = entry.make(KnownParameters.of(chosen), seed)
     if isinstance(made, Posterior):
         made = replace(made, estimate="mean")
-    if not hasattr(made, "p_best") and not isinstance(made, Posterior):
+    if not isinstance(made, Posterior | LearnedRule | Universal):
         raise InputError(f"the rule {entry.info.name} gives no probabilities to calibrate; try posterior")
     if not entry.info.fits(chosen.votes, chosen.alternatives):
         raise InputError(f"the rule {entry.info.name} needs {entry.votes}, but voters report {chosen.votes}")
     say = partial(_said, made, chosen.votes, entry.votes)
+    if backend == "jax":
+        say = _compiled(say)
     total = np.zeros((3, _BINS))
     for drawn in _drawn(chosen, seed, whole(instances, "instances", least=1), backend):
-        if backend == "jax":
-            say = _compiled(say)
         total += binned(np.asarray(say(drawn.values, drawn.reported)), np.asarray(drawn.truth))
     return Calibration(*(tuple(row) for row in total.tolist()))
 
@@ -125,7 +127,7 @@ def _drawn(chosen: Scenario, seed: int, instances: int, backend: Backend) -> Ite
 def _compiled(function: Any) -> Any:
     import jax
 
-    return function if hasattr(function, "lower") else jax.jit(function)
+    return jax.jit(function)
 
 
 def _said(rule: Any, votes: Kind, used: Kind | None, values: Array, reported: Array) -> Array:
