@@ -56,6 +56,8 @@ class RuleInfo:
         Whether it takes pairs as they are.
     preset
         What the rule is told unless a user says otherwise.
+    model_based
+        Whether it goes by a model of the votes: noise σ beside truths of spread τ.
     """
 
     name: str
@@ -74,6 +76,7 @@ class RuleInfo:
     from_top: bool = False
     from_pairs: bool = False
     preset: tuple[tuple[str, Any], ...] = ()
+    model_based: bool = False
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -170,6 +173,7 @@ _RULES = (
         votes=None,
         summary="the truths given the votes, exact, with how sure they are",
         encoder=Posterior,
+        model_based=True,
         cost="mn²·nodes, a few times",
         reference=f"Minka (2001); {_EXACT}",
     ),
@@ -194,6 +198,7 @@ _RULES = (
         votes="rankings",
         summary="normal scores of the places, by the voter's precision",
         encoder=NormalScores,
+        model_based=True,
         normalized=True,
         reference="docs/exact.md",
     ),
@@ -202,6 +207,7 @@ _RULES = (
         votes="rankings",
         summary="a network for decisions of every kind, near posterior at a small part of its cost",
         encoder=Universal,
+        model_based=True,
         from_top=True,
         reference=f"{_NETWORK}; docs/learned.md",
     ),
