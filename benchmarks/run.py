@@ -55,7 +55,7 @@ def median(work, repeats=7):
 scenario = vt.scenario("high-variance", voters=300)
 slow = ("top-monte-carlo", "top-gradient", "learned", "learned-noisy", "learned-universal")
 every = RuleSet.of(None, "values", 10).labels
-lineup = RuleSet.of([name for name in every if name not in slow], "values", 10)
+rule_set = RuleSet.of([name for name in every if name not in slow], "values", 10)
 size, blocks = block_size(scenario), 12
 rng = np.random.default_rng(0)
 
@@ -65,10 +65,10 @@ def draw():
         rng.integers(1, 50, (size, 300, 10))
 
 def column():
-    run(scenario, lineup, ("regret", "accuracy"), 0, 0, blocks * size)
+    run(scenario, rule_set, ("regret", "accuracy"), 0, 0, blocks * size)
 
 column()
-print(json.dumps([median(column), median(draw), len(lineup.labels)]))
+print(json.dumps([median(column), median(draw), len(rule_set.labels)]))
 """
 GROWTH = """
 import sys

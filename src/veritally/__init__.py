@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from veritally import datasets, plots
     from veritally.citation import cite
     from veritally.experiments.compare import Comparison, compare
-    from veritally.experiments.report import reproduce
+    from veritally.experiments.reproduce import reproduce
     from veritally.io.pref_voting import from_pref_voting
     from veritally.io.truth import read_truth, write_truth
     from veritally.learned.train import train
@@ -69,7 +69,7 @@ _LATER = {
     "model": "model",
     "plots": "plots",
     "read_truth": "io.truth",
-    "reproduce": "experiments.report",
+    "reproduce": "experiments.reproduce",
     "scenario": "model",
     "simulate": "model",
     "train": "learned.train",

@@ -48,7 +48,7 @@ def reproduce(
     was interrupted goes on where it stopped when the same command is given again.
     """
     from veritally.cli.tables import print_reproduction
-    from veritally.experiments.report import reproduce as reproduce_
+    from veritally.experiments.reproduce import reproduce as reproduce_
 
     given = [("tables", tables), ("voters", voters), ("rules", rules), ("instances", instances), ("seed", seed)]
     usual = {"instances": 2000, "seed": 0, "backend": "numpy"}

@@ -27,7 +27,7 @@ FEW, MANY, LIMIT = "top-monte-carlo", "top-monte-carlo:samples=1000", "top-gradi
 
 
 @dataclass(frozen=True)
-class Paired:
+class PairedDifference:
     """The difference between the regrets of two rules in one cell."""
 
     table: str
@@ -56,37 +56,41 @@ EXACT = {"rankings": "posterior:votes=rankings", "top": "posterior:votes=top"}
 """The exact rule for each kind of votes."""
 
 
-def against(reproduction: Reproduction, table: str, voters: int, rule: str, kind: str) -> tuple[Paired, Paired | None]:
+def best_rivals(
+    reproduction: Reproduction, table: str, voters: int, rule: str, kind: str
+) -> tuple[PairedDifference, PairedDifference | None]:
     """Return paired differences of a rule to the best other that sees the same votes, and to the best published."""
     seeing = [
         name for name in reproduction.rules if name != rule and Entry.of(name).votes == kind and "estimated" not in name
     ]
-    regrets = reproduction.moments[table, voters].means[0]
+    regrets = reproduction.sums[table, voters].means[0]
     order = sorted(seeing, key=lambda name: float(regrets[reproduction.rules.index(name)]))
     printed = {name for place, m, name in published() if (place, m) == (table, voters)}
     theirs = [name for name in order if name in printed or any(name.startswith(family) for family in BEST_OF)]
     pairs = [
         one
-        for one in paired(reproduction, [(rule, other) for other in [order[0], *theirs[:1]]])
+        for one in paired_differences(reproduction, [(rule, other) for other in [order[0], *theirs[:1]]])
         if (one.table, one.voters) == (table, voters)
     ]
     return pairs[0], pairs[1] if len(pairs) > 1 else None
 
 
-def paired(reproduction: Reproduction, pairs: Sequence[tuple[str, str]]) -> list[Paired]:
+def paired_differences(reproduction: Reproduction, pairs: Sequence[tuple[str, str]]) -> list[PairedDifference]:
     """Return the differences between the rules of each pair in every cell that has both."""
     found = []
-    for (table, voters), moments in reproduction.moments.items():
+    for (table, voters), sums in reproduction.sums.items():
         for rule, other in pairs:
-            r, s = (reproduction.place(table, voters, name) for name in (rule, other))
+            r, s = (reproduction.position(table, voters, name) for name in (rule, other))
             if r is not None and s is not None:
-                difference, error = moments.differences(s)
-                regret = float(moments.means[0, s])
-                found.append(Paired(table, voters, rule, other, float(difference[r]), float(error[r]), regret))
+                difference, error = sums.differences(s)
+                regret = float(sums.means[0, s])
+                found.append(
+                    PairedDifference(table, voters, rule, other, float(difference[r]), float(error[r]), regret)
+                )
     return found
 
 
-def verdict(differences: Sequence[Paired]) -> str:
+def verdict(differences: Sequence[PairedDifference]) -> str:
     """Say in how many cells the first rule of a pair is lower, in how many clearly, and where it is not."""
     lower = [one for one in differences if one.z < 0]
     clear = sum(one.z < -CLEAR for one in differences)

@@ -43,9 +43,9 @@ def draw(reproduction: Reproduction, table: str) -> dict[str, bytes]:
         for rule, (colour, line) in STYLES.items():
             if rule not in reproduction.names():
                 continue
-            moments = [reproduction.moments[table, m] for m in voters]
-            places = [reproduction.place(table, m, rule) for m in voters]
-            regret = [float(x.means[0, r]) or math.nan for x, r in zip(moments, places, strict=True)]
+            sums = [reproduction.sums[table, m] for m in voters]
+            positions = [reproduction.position(table, m, rule) for m in voters]
+            regret = [float(x.means[0, r]) or math.nan for x, r in zip(sums, positions, strict=True)]
             ax.plot(voters, regret, line, color=colour, linewidth=1.3, marker="" if len(voters) > 1 else "_")
             printed = [(m, paper[table, m, rule]) for m in voters if (table, m, rule) in paper]
             if printed:

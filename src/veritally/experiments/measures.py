@@ -24,7 +24,7 @@ def measure(scores: Array, truth: Array, tie_breakers: Array, voters: int, names
     truth
         ``(instance, alternative)``, NaN for alternatives that do not exist.
     tie_breakers
-        Like ``truth``: of alternatives that tie, the one with the highest lot is chosen, by all rules alike.
+        Like ``truth``: of alternatives that tie, the one with the highest number is chosen, by all rules alike.
     voters
         How many there are, which bounds the rounding of scores.
     names
@@ -60,7 +60,7 @@ def _spearman(scores: Array, near: Array, truth: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Moments:
+class MeasureSums:
     """Sums over instances; those of disjoint sets of instances add up.
 
     Attributes
@@ -79,13 +79,13 @@ class Moments:
     products: Array
 
     @classmethod
-    def of(cls, measured: Array) -> "Moments":
+    def of(cls, measured: Array) -> "MeasureSums":
         """Sum measures ``(measure, rule, instance)``."""
         x = np.asarray(measured, dtype=np.float64)
         return cls(x.shape[-1], x.sum(axis=-1), np.square(x).sum(axis=-1), x[0] @ x[0].T)
 
-    def __add__(self, other: "Moments") -> "Moments":
-        return Moments(
+    def __add__(self, other: "MeasureSums") -> "MeasureSums":
+        return MeasureSums(
             self.instances + other.instances,
             self.totals + other.totals,
             self.squares + other.squares,
@@ -115,7 +115,7 @@ class Moments:
         return totals / self.instances, _error(totals, squares, self.instances)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers that give the same moments back, bit for bit."""
+        """Return plain numbers that give the same sums back, bit for bit."""
         return {
             "instances": self.instances,
             "totals": self.totals.tolist(),
@@ -124,7 +124,7 @@ class Moments:
         }
 
     @classmethod
-    def from_dict(cls, numbers: dict[str, Any]) -> "Moments":
+    def from_dict(cls, numbers: dict[str, Any]) -> "MeasureSums":
         """Undo :meth:`to_dict`."""
         totals, squares, upper = (np.array(numbers[name]) for name in ("totals", "squares", "products"))
         products = np.zeros((totals.shape[1],) * 2)
@@ -134,7 +134,7 @@ class Moments:
 
 
 @dataclass(frozen=True, eq=False)
-class Clustered:
+class ClusteredMeasures:
     """Measures of instances in clusters; those of one cluster may err together.
 
     Let there be n instances in G clusters. The variance of a mean x̄ is G/(G − 1) Σ_g (Σ_{i∈g} (x_i − x̄))²/n². With a
@@ -149,7 +149,8 @@ class Clustered:
 
     Examples
     --------
-    >>> float(Clustered.of([[[1, 2, 3, 6]]], ["a", "a", "b", "c"]).errors[0, 0].round(4))  # √(3/2 (3² + 0² + 3²))/4
+    >>> errors = ClusteredMeasures.of([[[1, 2, 3, 6]]], ["a", "a", "b", "c"]).errors
+    >>> float(errors[0, 0].round(4))  # √(3/2 (3² + 0² + 3²))/4
     1.299
     """
 
@@ -157,7 +158,7 @@ class Clustered:
     cluster: Array
 
     @classmethod
-    def of(cls, measured: Array, names: Sequence[Any]) -> "Clustered":
+    def of(cls, measured: Array, names: Sequence[Any]) -> "ClusteredMeasures":
         """Put instances into clusters, by the name of the cluster of each."""
         position = {name: g for g, name in enumerate(dict.fromkeys(names))}
         return cls(np.asarray(measured, dtype=np.float64), np.array([position[name] for name in names]))
@@ -196,9 +197,9 @@ class Clustered:
         return np.sqrt(groups / (groups - 1) * np.square(sums).sum(axis=0)) / self.instances
 
 
-def summary(measured: Array, clusters: Sequence[Any] | None = None) -> Moments | Clustered:
+def summarize(measured: Array, clusters: Sequence[Any] | None = None) -> MeasureSums | ClusteredMeasures:
     """Return the means of measures ``(measure, rule, instance)`` and their errors, by clusters where there are such."""
-    return Moments.of(measured) if clusters is None else Clustered.of(measured, clusters)
+    return MeasureSums.of(measured) if clusters is None else ClusteredMeasures.of(measured, clusters)
 
 
 def _error(totals: Array, squares: Array, n: int) -> Array:
