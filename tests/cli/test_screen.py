@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veritally.cli import cli
-from veritally.cli.tables import _with_error
+from veritally.cli.tables import with_error
 from veritally.votes.labels import visible
 
 HOSTILE = "\x1b[2J\x1b[1;31mA\u202eB\x9b3J\x07"
@@ -167,4 +167,4 @@ def test_a_command_with_standard_error_closed_prints_what_it_does_otherwise(tmp_
     ],
 )
 def test_numbers_have_the_digits_that_their_errors_leave(number, error, size, text):
-    assert _with_error(number, error, size) == text
+    assert with_error(number, error, size) == text

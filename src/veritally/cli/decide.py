@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from veritally.cli.options import file_options, force_option, lower_is_better_option, numbers_in, sigma_in
-from veritally.cli.progress import Shown, bar, duration, working
+from veritally.cli.options import file_options, force_option, lower_is_better_option, parse_numbers, parse_sigma
+from veritally.cli.progress import ProgressDisplay, duration, progress_bar, working
 from veritally.cli.screen import say
 from veritally.decide import Question, questions
 from veritally.errors import InputError, InputWarning, quoted
@@ -126,7 +126,7 @@ def decide(
     """
     parameters: dict[str, Any] = {}
     if sigma:
-        parameters["sigma"] = sigma_in(*sigma)
+        parameters["sigma"] = parse_sigma(*sigma)
     if points is not None:
         parameters["points"] = points.split(",")
     given = {"samples": samples, "tau": tau, "cap": cap, "count_error": count_error, "noise": noise, "model": model}
@@ -142,7 +142,7 @@ def decide(
     asked = questions(profile, rule, choose=choose, tie_break=tie_break or "error", seed=seed, **parameters)
     if plot is not None and len(asked) > 1:  # a picture is of all
         asked = [Question.of(profile, rule, choose, tie_break or "error", seed, parameters)]
-    with bar(f"Deciding {Path(file).name}") as show:
+    with progress_bar(f"Deciding {Path(file).name}") as show:
         outcomes: Iterable[Outcome] = _decided(asked, show)
         if plot is not None or tie_break == "error":  # and nothing is printed before it is known that nothing is tied
             outcomes = kept = list(outcomes)
@@ -152,7 +152,7 @@ def decide(
             for outcome in outcomes:
                 click.echo(outcome.to_json(explain=explain))
         else:
-            from veritally.cli.tables import print_outcomes
+            from veritally.cli.outcomes import print_outcomes
 
             if lower_is_better:
                 click.echo("Values are negated, since lower is better.")
@@ -164,7 +164,7 @@ def decide(
         say(f"Saved {plot}", err=True)
 
 
-def _decided(asked: list[Question], show: Shown) -> Iterator[Outcome]:
+def _decided(asked: list[Question], show: ProgressDisplay) -> Iterator[Outcome]:
     """Decide one question after the other; show how far it is, and say how it would be quicker if it takes long."""
     start, hinted = time.monotonic(), False
 
@@ -211,7 +211,7 @@ def _warn(remarks: Iterable[str]) -> None:
 
 
 def _number(text: str, option: str) -> float:
-    numbers = numbers_in(text, option)
+    numbers = parse_numbers(text, option)
     if len(numbers) != 1:
         raise InputError(f"{option} takes one number, not {quoted(text)}")
     return numbers[0]
