@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from veritally.experiments.tables import measure_tables, published
+from veritally.experiments.published import published
+from veritally.experiments.tables import measure_tables
 from veritally.learned.card import carded, held_out, written
 from veritally.learned.models import Model, model
 from veritally.learned.rule import Learned

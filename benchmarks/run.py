@@ -181,8 +181,8 @@ def exact_score(voters):
 def universal():
     """The universal network's estimates and P(best) at 300 voters, against those of the posterior; one core."""
     ballots = vt.simulate("high-variance", voters=300, instances=10).profile.as_rankings().ballots
-    told = {"sigma": 1000**0.5, "tau": 1.0}
-    network, posterior = (vt.rule(name, **told) for name in ("learned-universal", "posterior"))
+    known = {"sigma": 1000**0.5, "tau": 1.0}
+    network, posterior = (vt.rule(name, **known) for name in ("learned-universal", "posterior"))
     exact = quickest(lambda: posterior.fitted(ballots).p_best(ballots), 2)
     return quickest(lambda: network.fitted(ballots).p_best(ballots)) / 10, exact / 10
 

@@ -135,7 +135,7 @@ def test_a_closed_stream_gets_nothing_and_the_other_no_more(tmp_path):
         "    def cancel(self): pass\n"
         "progress.threading.Timer = Now\n"
         "with progress.working('votes.csv'): pass\n"
-        "with progress.bar('Work') as update: update(0.0); update(1.0)"
+        "with progress.progress_bar('Work') as update: update(0.0); update(1.0)"
     )
     for shell in ("2>&-", ""):
         command = ["sh", "-c", f'"$0" -c "$1" {shell}', sys.executable, code]

@@ -21,8 +21,9 @@ from support import jax_x64
 from veritally.experiments.chunks import Chunk, plan_chunks
 from veritally.experiments.claims import paired_differences, verdict
 from veritally.experiments.document import Bullets, Cell, Heading, Paragraph, Table, to_html, to_latex, to_markdown
+from veritally.experiments.published import published
 from veritally.experiments.rule_set import RuleSet
-from veritally.experiments.tables import MEASURED, Reproduction, measure_tables, published
+from veritally.experiments.tables import MEASURED, Reproduction, measure_tables
 
 SMALL = {"voters": [3, 10], "rules": ["borda", "case4", "borda+"], "instances": 600}
 COLUMNS = ["table", "voters", "rule", "regret", "se", "accuracy", "instances", "published", "z"]

@@ -112,10 +112,15 @@ def run_chunks(chunks: Sequence[Chunk], workers: int = 1) -> Iterator[tuple[Chun
         compile_together(
             dict.fromkeys((c.scenario, c.rule_set, c.measures, c.size or c.stop - c.start) for c in chunks)
         )
-    if workers <= 1 or len(chunks) <= 1:
+    if workers > 1 and len(chunks) > 1:
+        yield from _run_in_processes(chunks, workers)
+    else:
         for chunk in chunks:
             yield chunk, chunk.run()
-        return
+
+
+def _run_in_processes(chunks: Sequence[Chunk], workers: int) -> Iterator[tuple[Chunk, MeasureSums]]:
+    """Do the chunks in processes of their own, and yield each as it is finished."""
     try:
         pickle.dumps(chunks[0])
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -126,6 +131,7 @@ def run_chunks(chunks: Sequence[Chunk], workers: int = 1) -> Iterator[tuple[Chun
     running: dict[Future[MeasureSums], Chunk] = {}
     try:
         while True:
+            # Hand out a few chunks ahead, so that no worker waits and memory stays small.
             for chunk in islice(waiting, _AHEAD * workers - len(running)):
                 with _one_thread_each():
                     running[pool.submit(Chunk.run, chunk)] = chunk
@@ -136,7 +142,7 @@ def run_chunks(chunks: Sequence[Chunk], workers: int = 1) -> Iterator[tuple[Chun
     except BrokenProcessPool as error:
         causes = "use fewer if memory is short, and in a script guard the main part by if __name__ == '__main__'"
         raise InputError(f"a worker process ended; {causes}") from error
-    finally:
+    finally:  # also when interrupted, or when nobody wants the rest
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - others:
             process.terminate()

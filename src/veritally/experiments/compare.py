@@ -11,7 +11,7 @@ from veritally.arrays import Random
 from veritally.checks import whole
 from veritally.datasets import Dataset
 from veritally.errors import InputError
-from veritally.experiments.chunks import check_workers, plan_chunks, running_sums
+from veritally.experiments.chunks import Chunk, check_workers, plan_chunks, running_sums
 from veritally.experiments.labelled_votes import LabelledVotes
 from veritally.experiments.measures import MEASURES, ClusteredMeasures, MeasureSums, summarize
 from veritally.experiments.rule_set import Entry, RuleSet
@@ -165,21 +165,19 @@ def compare(
     baseline
         The rule that paired differences are taken to; by default ``borda``, or the first where that is not compared.
     clusters
-        For votes with ``truth``: the cluster of each decision, where decisions of a cluster err together. Standard
-        errors then take clusters for independent, not decisions. A data set has its own, and so has a truth file or
-        frame with a column ``cluster``.
+        For votes with ``truth``: the cluster of each decision. Standard errors allow for decisions of a cluster that
+        err together. A data set has its own, and so has a truth file or frame with a column ``cluster``.
     placebo
         How many times the voters of each decision exchange their counts at random, to see what these are worth: by how
         much the regret of a rule grows, on average over the times. Not for scenarios, whose trials can be compared.
     instances, seed, workers, backend
-        For scenarios: how many to draw, from which seed, with how many processes (None: one a core; a script that uses
-        several must guard its main part by ``if __name__ == "__main__"``), and in which library. The number of workers
-        changes nothing. Ties are broken by the tie breakers of simulated trials, for other votes by the seed.
+        For scenarios: how many to draw, from which seed, with how many processes (None: one a core; their number
+        changes no result, but a script must guard its main part by ``if __name__ == "__main__"``), and in which
+        library. Ties are broken by the tie breakers of simulated trials, for other votes by the seed.
     progress
         Called with the share of the work that is done.
     **changes
-        Fields of the scenario to set, such as ``voters=30``; for a profile, ``sigma`` if it differs between
-        alternatives, which the rules are told, in their order or by name.
+        Fields of the scenario to set, such as ``voters=30``; of votes, ``sigma`` for each alternative, also by name.
 
     Examples
     --------
@@ -189,17 +187,21 @@ def compare(
     """
     seed, times = checked_seed(seed, backend), whole(placebo, "placebo")
     if truth is not None or isinstance(votes, Profile | Trials | Dataset):
-        labelled = LabelledVotes.of(votes, truth, clusters, changes, seed)
-        return _compare_on_votes(labelled, rules, baseline, times, seed)
+        return _compare_on_votes(LabelledVotes.of(votes, truth, clusters, changes, seed), rules, baseline, times, seed)
     if times or clusters is not None:
         raise InputError("placebo and clusters are for votes that are there, not for scenarios; simulate them first")
     chosen = scenario(votes, **changes)
     rule_set, named = _rules_and_baseline(rules, baseline, chosen.votes, chosen.alternatives)
     chunks = plan_chunks(chosen, rule_set, MEASURES, whole(instances, "instances", least=1), seed, backend)
+    return Comparison(rule_set, _sum_chunks(chunks, workers, progress), named, chosen.voters)
+
+
+def _sum_chunks(chunks: Sequence[Chunk], workers: int | None, progress: Callable[[float], None]) -> MeasureSums:
+    """Do all chunks and add their measures up."""
     for chunk, total in running_sums(chunks, check_workers(workers)):
         sums = total
-        progress(chunk.stop / instances)
-    return Comparison(rule_set, sums, named, chosen.voters)
+        progress(chunk.stop / chunks[-1].stop)
+    return sums
 
 
 def _compare_on_votes(

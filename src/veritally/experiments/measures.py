@@ -37,16 +37,19 @@ def measure(scores: Array, truth: Array, tie_breakers: Array, voters: int, names
     """
     xp = namespace(scores)
     exists = ~xp.isnan(truth)
+    # Choose: of the scores that rounding does not tell from the highest, the one with the highest tie breaker.
     highest = xp.max(xp.where(exists, scores, -xp.inf), axis=-1, keepdims=True)
     size = xp.max(xp.where(xp.isinf(scores), 0, xp.abs(scores)), axis=-1, keepdims=True)
     near = size * xp.finfo(scores.dtype).eps * (_ROUNDINGS + math.sqrt(voters) / 4)
     chosen = xp.argmax(xp.where(exists & (scores >= highest - near), tie_breakers, -1), axis=-1)
-    known = xp.where(exists, truth, -xp.inf)
-    picked = xp.take_along_axis(xp.broadcast_to(known, scores.shape), chosen[..., None], axis=-1)[..., 0]
-    regret = xp.max(known, axis=-1) - picked
-    results = {"regret": lambda: regret, "accuracy": lambda: xp.astype(regret == 0, regret.dtype)}
-    results["correlation"] = lambda: _spearman(xp.where(exists, scores, xp.nan), near, truth)
-    return xp.stack([results[name]() for name in names])
+    # Compare with the truth.
+    quality = xp.where(exists, truth, -xp.inf)
+    of_chosen = xp.take_along_axis(xp.broadcast_to(quality, scores.shape), chosen[..., None], axis=-1)[..., 0]
+    regret = xp.max(quality, axis=-1) - of_chosen
+    measured = {"regret": regret, "accuracy": xp.astype(regret == 0, regret.dtype)}
+    if "correlation" in names:
+        measured["correlation"] = _spearman(xp.where(exists, scores, xp.nan), near, truth)
+    return xp.stack([measured[name] for name in names])
 
 
 def _spearman(scores: Array, near: Array, truth: Array) -> Array:

@@ -15,8 +15,9 @@ from veritally.experiments.claims import (
     verdict,
 )
 from veritally.experiments.document import Block, Bullets, Cell, Figure, Heading, Paragraph, Table
+from veritally.experiments.published import published
 from veritally.experiments.rule_set import BEST_OF, Entry
-from veritally.experiments.tables import Reproduction, Result, published
+from veritally.experiments.tables import Reproduction, Result
 
 FAR = 3.0  # standard errors beyond which a published cell is looked into
 

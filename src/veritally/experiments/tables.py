@@ -1,11 +1,8 @@
-"""The paper's four tables: what was published, and the same measured here."""
+"""The paper's four tables, measured here."""
 
 import functools
-import json
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -21,36 +18,13 @@ from veritally.experiments.chunks import (
 )
 from veritally.experiments.ledger import Ledger
 from veritally.experiments.measures import MeasureSums
+from veritally.experiments.published import paper, published, z_score
 from veritally.experiments.rule_set import BEST_OF, RuleSet, variants
 from veritally.model.scenario import SCENARIOS
 from veritally.model.simulation import Backend, checked_seed
-from veritally.registry import rule_info
 from veritally.votes.ballots import require_known
 
 MEASURED = ("regret", "accuracy")
-_ROUNDING = 1e-4 / math.sqrt(12)  # standard deviation of what printing four decimals takes off
-
-
-@functools.cache
-def _paper() -> dict[str, Any]:
-    return dict(json.loads(files("veritally.experiments").joinpath("published.json").read_text()))
-
-
-def published() -> dict[tuple[str, int, str], float]:
-    """Return the published regrets of our rules, by table, number of voters and canonical name.
-
-    >>> published()["high-variance", 3, "pairwise"]
-    1.176
-    """
-    cells: dict[tuple[str, int, str], float] = {}
-    for table, rows in _paper()["tables"].items():
-        for label, regrets in rows.items():
-            try:
-                rule = label if label in BEST_OF else rule_info(label).name
-            except InputError:  # a rule that is not here
-                continue
-            cells |= {(table, m, rule): regret for m, regret in zip(_paper()["voters"], regrets, strict=True)}
-    return cells
 
 
 @dataclass(frozen=True)
@@ -136,7 +110,7 @@ class Reproduction:
                     float(sums.means[1, r]),
                     sums.instances,
                     printed,
-                    None if printed is None or se == 0 else _z(regret, se, sums.instances, printed),
+                    None if printed is None or se == 0 else z_score(regret, se, sums.instances, printed),
                 )
 
     def to_frame(self, backend: str = "polars") -> Any:
@@ -163,16 +137,6 @@ class Reproduction:
         return cls(numbers["configuration"], tuple(numbers["rules"]), sums)
 
 
-def _z(regret: float, se: float, instances: int, printed: float) -> float:
-    """How many standard errors lie between a measured and a published regret, those of both counted.
-
-    That of the published one is taken from the spread measured here, over as many instances as the paper has, and the
-    four decimals it was printed with.
-    """
-    theirs = se * math.sqrt(instances / _paper()["instances"])
-    return (regret - printed) / math.hypot(se, theirs, _ROUNDING)
-
-
 @dataclass(frozen=True)
 class Plan:
     """What to measure: the configuration of a reproduction, its rules, and the chunks of each table and size."""
@@ -193,13 +157,13 @@ class Plan:
         backend: Backend = "numpy",
     ) -> "Plan":
         """Check what was asked for."""
-        columns = _as_list(voters, "voters", _paper()["voters"])
+        columns = _as_list(voters, "voters", paper()["voters"])
         columns = sorted({whole(m, "the number of voters", least=1) for m in columns})
         names = _as_list(tables, "tables", SCENARIOS)
         for name in names:
             require_known(name, SCENARIOS, "table")
         chosen = [name for name in SCENARIOS if name in names]
-        rule_set = RuleSet.of(rules, "values", _paper()["alternatives"])
+        rule_set = RuleSet.of(rules, "values", paper()["alternatives"])
         instances, seed = whole(instances, "instances", least=2), checked_seed(seed, backend)
         cells = {
             (table, m): plan_chunks(SCENARIOS[table].replace(voters=m), rule_set, MEASURED, instances, seed, backend)

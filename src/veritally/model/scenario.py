@@ -162,6 +162,7 @@ class Scenario:
         ``stream(k)`` is the source for the truths (0), the counts (1), the observations (2), the reports (3) and the
         tie breakers (4), so that scenarios that differ in one of these share the others.
         """
+        # The truths, how much each voter sees of them, and the means of what is seen.
         truth = self.noise.truth(self.prior.draw(stream(0), (*batch, self.alternatives)))
         xp = namespace(truth)
         counts = self.experience.draw(stream(1), (*batch, self.voters, self.alternatives))
@@ -170,6 +171,7 @@ class Scenario:
         values = self.noise.means(stream(2), truth[..., None, :], xp.where(seen, counts, 1), sigma)
         if self.noise.continuous and values.dtype.itemsize < 8:  # else there would be a tie in a million ballots
             values = separate_ties(values)
+        # What voters report of their counts, and how ties between alternatives will be broken.
         reported = counts
         if self.count_error is not None:
             reported = self.count_error(stream(3), xp.asarray(counts, copy=True), self.experience)
