@@ -68,8 +68,8 @@ class Entry:
         ``samples=NUMBER`` is for Monte Carlo, ``model=FILE`` for learned rules; ``votes=rankings`` (or ``values``,
         ``top``) gives a rule that takes any votes only these; ``sigma=estimated`` and ``counts=believed`` keep from it
         what it would be told, ``noise=told`` tells it that noise is not normal, ``omega=estimated`` that voters may
-        differ however much they saw. ``posterior`` goes by the mode, which
-        is quicker and has the same regret, unless ``estimate=mean``.
+        differ however much they saw. ``posterior`` goes by the mode, which is quicker and has the same regret, unless
+        ``estimate=mean``.
 
         >>> Entry.of("case5-monte-carlo:samples=1000").label
         'top-monte-carlo:samples=1000'
@@ -90,7 +90,7 @@ class Entry:
 
     def make(self, known: KnownParameters, seed: Any) -> Any:
         """Make the rule with what it can use of what is known; one without a model needs σ only where it differs."""
-        parameters = self._model(known) if self.info.model_based else dict(self.parameters)
+        parameters = self._model_parameters(known) if self.info.model_based else dict(self.parameters)
         if not self.info.model_based and "sigma" in self.info.parameters and isinstance(known.sigma, tuple):
             parameters["sigma"] = known.sigma
         if self.info.stochastic:
@@ -101,7 +101,7 @@ class Entry:
         made = self.info.make(**parameters)
         return replace(made, votes=self.votes) if self.info.votes is None else made
 
-    def _model(self, known: KnownParameters) -> dict[str, Any]:
+    def _model_parameters(self, known: KnownParameters) -> dict[str, Any]:
         """Return the parameters of a rule that goes by a model: what is known, unless its label says otherwise."""
         parameters, takes = dict(self.parameters), self.info.parameters
         estimated, believed, told = (parameters.pop(key, None) for key in ("sigma", "counts", "noise"))
