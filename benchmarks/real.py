@@ -91,7 +91,7 @@ def measured(name: str, row: Row) -> Row:
     dataset, number = vt.datasets.load(name), row["instances"]
     profile = vt.stack([dataset.profile.decision(d) for d in range(number)])
     if row.get("counts") == "equal":
-        profile = profile._with(ballots=profile.ballots._replace(counts=np.sign(profile.counts)))
+        profile = profile.with_ballots(profile.ballots.with_counts(np.sign(profile.counts)))
     started = time.perf_counter()
     found = vt.compare(
         profile,

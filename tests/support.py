@@ -115,7 +115,7 @@ def random_profile(seed, voters=20, alternatives=5, kind="rankings", batch=(), z
 def assert_same(one, other):
     """Whether two single decisions hold the same votes, in whatever order they name things."""
     order = other.select(voters=list(map(str, one.voters)), alternatives=list(map(str, one.alternatives)))
-    for x, y in zip(one.ballots, order.ballots, strict=True):
+    for x, y in zip(one.ballots.arrays, order.ballots.arrays, strict=True):
         np.testing.assert_array_equal(x, y)
 
 

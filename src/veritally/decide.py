@@ -15,8 +15,8 @@ from veritally.model.parameters import checked_parameters
 from veritally.outcome import Outcome, TieBreak
 from veritally.registry import RuleInfo, rule_for
 from veritally.rules.rule import scores_of
-from veritally.votes.ballots import by_kind
 from veritally.votes.combine import concat
+from veritally.votes.kinds import by_kind
 from veritally.votes.profile import Profile
 
 _LARGEST = 1e150  # of a score, in absolute value

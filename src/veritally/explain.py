@@ -97,7 +97,7 @@ class Explanation:
         xp = namespace(ballots.counts)
         seen = ballots.counts > 0
         mean = xp.sum(ballots.counts) / xp.sum(xp.astype(seen, ballots.counts.dtype))
-        alike = ballots._replace(counts=xp.where(seen, mean, 0))
+        alike = ballots.with_counts(xp.where(seen, mean, 0))
         return self._named(self._chosen(*self.outcome.method.score(alike)))
 
     @property

@@ -17,7 +17,8 @@ from veritally.rules.positional import EXPERIENCES, Borda, BordaSqrtCount, Plura
 from veritally.rules.posterior import Posterior
 from veritally.rules.rule import Experience, Rule
 from veritally.rules.top import TopGradient, TopLowerBound, TopMonteCarlo, TopZero
-from veritally.votes.ballots import KINDS, Kind
+from veritally.votes.ballots import Kind
+from veritally.votes.kinds import KINDS
 from veritally.votes.profile import Profile
 
 _PAPER = "Pitis & Zhang (2020)"

@@ -16,7 +16,8 @@ from veritally.io.truth import truth_table
 from veritally.model.known import KnownParameters
 from veritally.model.simulation import draws
 from veritally.rules.rule import scores_of
-from veritally.votes.ballots import TopChoices, by_kind
+from veritally.votes.kinds import by_kind
+from veritally.votes.top import TopChoices
 
 RULES = ("mean", "borda", "pairwise", "top-zero")
 

@@ -9,7 +9,7 @@ import veritally as vt
 from support import random_profile
 from veritally.learned.deepsets import Configuration, DeepSets, configurations
 from veritally.learned.rule import LearnedRule
-from veritally.votes.ballots import Rankings
+from veritally.votes.rankings import Rankings
 
 
 def network(configuration, seed=0):

@@ -16,7 +16,7 @@ from veritally.learned import universal, universal_network
 from veritally.learned.models import model
 from veritally.learned.reading import Setting, expected
 from veritally.learned.universal_network import answer
-from veritally.votes.ballots import Rankings, coarsened
+from veritally.votes.rankings import Rankings
 
 EXACT = {"rtol": 1e-8, "atol": 1e-9}
 
@@ -276,7 +276,7 @@ def test_it_says_what_it_takes_sigma_for():
 def test_votes_that_are_like_sigma_are_not_warned_of(voters, alternatives, kind, sigma):
     trials = vt.simulate("low-variance", voters=voters, alternatives=alternatives, sigma=sigma, instances=300)
     rule = vt.rule("learned-universal", sigma=sigma, tau=1.0)
-    ballots = coarsened(coarsened(trials.profile.ballots, kind), "rankings")
+    ballots = trials.profile.ballots.coarsened(kind).coarsened("rankings")
     assert not rule._belied(ballots).any()
 
 

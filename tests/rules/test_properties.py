@@ -256,7 +256,7 @@ def test_finer_votes_are_coarsened(name):
 
 
 def jax_ballots(ballots, dtype):
-    return type(ballots)(*(jnp.asarray(x, dtype=dtype if x.dtype != bool else bool) for x in ballots))
+    return ballots.map(lambda x: jnp.asarray(x, dtype=dtype if x.dtype != bool else bool))
 
 
 @pytest.mark.parametrize("name", ONE_PASS)

@@ -15,7 +15,7 @@ from veritally.model.known import KnownParameters
 from veritally.model.scenario import Draws, Scenario, scenario
 from veritally.model.simulation import Backend, ballots_from, draw_in_jax, draws
 from veritally.rules.posterior import Posterior
-from veritally.votes.ballots import Kind, coarsened
+from veritally.votes.ballots import Kind
 
 _BINS = 20
 _AT_ONCE = {"numpy": 100, "jax": 1000}  # decisions, all of which wait for the slowest
@@ -130,8 +130,8 @@ def _compiled(function: Any) -> Any:
 
 def _said(rule: Any, votes: Kind, used: Kind | None, values: Array, reported: Array) -> Array:
     """Return P(best) as the rule says that uses a kind of the votes that are reported."""
-    ballots = coarsened(ballots_from(values, reported), votes)
-    ballots = ballots if used is None else coarsened(ballots, used)
+    ballots = ballots_from(values, reported).coarsened(votes)
+    ballots = ballots if used is None else ballots.coarsened(used)
     return rule.fitted(ballots).p_best(ballots)
 
 

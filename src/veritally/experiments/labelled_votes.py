@@ -21,8 +21,9 @@ from veritally.model.known import KnownParameters
 from veritally.model.parameters import checked_parameters
 from veritally.model.scenario import Scenario
 from veritally.model.simulation import Trials
-from veritally.votes.ballots import numbers
+from veritally.votes.pairs import Pairs
 from veritally.votes.profile import Profile
+from veritally.votes.validation import numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,25 +71,28 @@ class LabelledVotes:
     def voters(self) -> int | None:
         """How many voters each decision has; None where they differ."""
         profile = self.profile
-        sizes = set(map(len, profile.voters)) if profile._voters.each else {len(profile)}
+        sizes = set(map(len, profile.voters)) if profile.voter_labels.each else {len(profile)}
         return sizes.pop() if len(sizes) == 1 else None
 
     def exchanged(self, random: Random) -> "LabelledVotes":
         """Return the same after the voters of each decision exchanged their counts."""
         ballots = self.profile.ballots
-        if ballots.kind == "pairs":
+        if ballots.part(Pairs) is not None:
             raise InputError(
                 "the counts of pairs are their comparisons, which voters cannot exchange; leave placebo out"
             )
         counts = exchanged(np.asarray(ballots.counts), random)
-        return replace(self, profile=self.profile._with(ballots=ballots._replace(counts=counts)))
+        return replace(self, profile=self.profile.with_ballots(ballots.with_counts(counts)))
 
     def measured(self, lineup: RuleSet, seed: int) -> Array:
         """Measure the rules, with all batch axes folded into one: ``(measure, rule, instance)``."""
         ballots, depth = self.profile.ballots, len(self.profile.batch)
-        every = map(np.asarray, (*ballots, self.truth, self.tie_breakers))
-        *arrays, truth, tie_breakers = (x.reshape(-1, *x.shape[depth:]) for x in every)
-        return judge(lineup, MEASURES, self.told, type(ballots)(*arrays), truth, tie_breakers, seed)
+
+        def folded(x: Array) -> Array:
+            return np.asarray(x).reshape(-1, *x.shape[depth:])
+
+        truth, tie_breakers = folded(self.truth), folded(self.tie_breakers)
+        return judge(lineup, MEASURES, self.told, ballots.map(folded), truth, tie_breakers, seed)
 
 
 def _truth(given: Any, profile: Profile) -> tuple[Array, Sequence[Hashable] | None]:
@@ -99,7 +103,7 @@ def _truth(given: Any, profile: Profile) -> tuple[Array, Sequence[Hashable] | No
     shape = (*profile.batch, profile.shape[-1])
     if truth.shape != shape:
         raise InputError(f"the truth has the shape {truth.shape}; these votes need {shape}")
-    exists = np.broadcast_to(profile._alternatives.existing(), shape)
+    exists = np.broadcast_to(profile.alternative_labels.existing(), shape)
     if not np.isfinite(truth[exists]).all():
         raise InputError("the truth must be a finite number for each alternative")
     return np.where(exists, truth, np.nan), None

@@ -12,7 +12,8 @@ from veritally.learned.models import SHIPPED
 from veritally.model.known import KnownParameters
 from veritally.model.parameters import checked_noise
 from veritally.registry import RuleInfo, rule_info, rules
-from veritally.votes.ballots import KINDS, Kind
+from veritally.votes.ballots import Kind
+from veritally.votes.kinds import KINDS
 
 _MOST_SAMPLES = 10**6
 _HIDDEN = 600  # values in a network for each vote

@@ -15,7 +15,8 @@ from veritally.model.known import KnownParameters
 from veritally.model.scenario import Draws, Scenario, check_reports
 from veritally.model.simulation import Backend, ballots_from, block_size, draw_in_jax, draws
 from veritally.rules.rule import scores_of
-from veritally.votes.ballots import Ballots, Kind, by_kind, coarsened
+from veritally.votes.ballots import Ballots, Kind
+from veritally.votes.kinds import by_kind
 
 _RULES = 5  # the stream of rules that draw, beside those of the scenario
 _CHUNK_CELLS = 1 << 19
@@ -68,7 +69,7 @@ def judge_drawn(
     seed, place = key
     if is_jax(drawn.truth):
         place = place + namespace(drawn.truth).arange(drawn.truth.shape[0])
-    ballots = coarsened(ballots_from(drawn.values, drawn.reported), votes)
+    ballots = ballots_from(drawn.values, drawn.reported).coarsened(votes)
     return judge(lineup, measures, told, ballots, drawn.truth, drawn.tie_breakers, (seed, _RULES, place))
 
 

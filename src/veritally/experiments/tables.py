@@ -18,7 +18,7 @@ from veritally.experiments.rule_set import BEST_OF, RuleSet, variants
 from veritally.model.scenario import SCENARIOS
 from veritally.model.simulation import Backend, checked_seed
 from veritally.registry import rule_info
-from veritally.votes.ballots import require_known
+from veritally.votes.labels import require_known
 
 MEASURED = ("regret", "accuracy")
 _ROUNDING = 1e-4 / math.sqrt(12)  # standard deviation of what printing four decimals takes off

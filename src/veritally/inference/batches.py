@@ -13,7 +13,7 @@ import numpy as np
 from veritally.arrays import Array
 from veritally.inference.fitted import Fit
 from veritally.inference.propagation import Moments, pulls, withouts
-from veritally.votes.ballots import Ballots, stacked
+from veritally.votes.ballots import Ballots
 
 
 class Group(NamedTuple):
@@ -37,17 +37,15 @@ def grouped(ballots: Ballots, key: Array, cut: bool) -> list[Group]:
     With ``cut``, they also have only as many alternatives.
     """
     depth = ballots.mask.ndim - 1
-    flat = [np.reshape(x, (-1, *x.shape[depth:])) for x in ballots]
+    flat = ballots.map(lambda x: np.reshape(x, (-1, *x.shape[depth:])))
     groups = []
     for value in np.unique(key):
         places = np.flatnonzero(np.ravel(key) == value)
-        votes, counts, multiplicity, mask = (x[places] for x in flat)
-        m, n = (1 + int(np.max(np.flatnonzero(some.any(axis=0)), initial=0)) for some in (multiplicity > 0, mask))
-        if not cut or ballots.kind == "differences":
-            n = mask.shape[-1]
-        votes = votes[:, :m] if ballots.kind == "differences" else votes[:, :m, :n]
-        votes = votes[..., :n] if ballots.kind == "pairs" else votes
-        groups.append(Group(places, type(ballots)(votes, counts[:, :m, :n], multiplicity[:, :m], mask[:, :n])))
+        own = flat.map(lambda x, places=places: x[places])  # type: ignore[misc]
+        used = own.multiplicity > 0, own.mask
+        m, n = (1 + int(np.max(np.flatnonzero(some.any(axis=0)), initial=0)) for some in used)
+        n = max(n, 2) if cut else own.mask.shape[-1]
+        groups.append(Group(places, own.trimmed(m, n)))
     return groups
 
 
@@ -103,6 +101,6 @@ def joined(groups: Sequence[Group], fits: Sequence[Fit], ballots: Ballots) -> Fi
 
 def _with_pulls(group: Group, fit: Fit) -> Fit:
     """Fill in what each voter adds where the mode stands for the mean."""
-    several = stacked(group.ballots, len(fit.tau))
+    several = group.ballots.stacked(len(fit.tau))
     pull, without = pulls(several, fit.means, fit.moments), withouts(several, fit.means, fit.moments)
     return fit._replace(moments=fit.moments._replace(pull=pull, without=without))

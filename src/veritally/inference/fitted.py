@@ -1,6 +1,5 @@
 """Fitted: a posterior as it came out for some votes, and how sure that is."""
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ from veritally.likelihood.rankings import tied_in_the_middle
 from veritally.likelihood.votes import tally
 from veritally.model.means import Means
 from veritally.rules.rule import Scores
-from veritally.votes.ballots import Ballots, anchored, effective_multiplicity, stacked
+from veritally.votes.ballots import Ballots
 
 _DRAWS = 4096
 _STREAM = 11  # of random numbers
@@ -94,8 +93,8 @@ class Fitted:
         known, fit = self.fit.moments, self.fit
         if ballots is self.ballots:
             return known
-        ballots = stacked(ballots, len(fit.tau))
-        prior = Prior(fit.tau**-2.0, anchored(ballots))
+        ballots = ballots.stacked(len(fit.tau))
+        prior = Prior(fit.tau**-2.0, ballots.anchored)
         return moments(ballots, fit.means, prior, peak(ballots, fit.means, prior, known.mean), self.estimate)
 
     def score(self, ballots: Ballots) -> Scores:
@@ -111,9 +110,9 @@ class Fitted:
         fit, known = self.fit, self._of(ballots)
         xp = namespace(ballots.counts)
         times = ballots.multiplicity[..., None]
-        pull = pulls(stacked(ballots, len(fit.tau)), fit.means, known)
+        pull = pulls(ballots.stacked(len(fit.tau)), fit.means, known)
         weights = xp.sum((fit.weight * fit.tau**2)[..., None, None] * pull, axis=0) * times
-        anchor = anchored(ballots)
+        anchor = ballots.anchored
         if origin or not possible(anchor):
             return weights
         rest = xp.where(ballots.mask, self._mean(known.mean), 0) - xp.sum(weights, axis=-2)
@@ -128,22 +127,18 @@ class Fitted:
         In full where that is quick, else with what the other voters say kept as it was.
         """
         xp = namespace(ballots.counts)
-        *batch, m, _ = ballots.counts.shape
-        saw = xp.astype((ballots.counts > 0) & (ballots.multiplicity > 0)[..., None], ballots.counts.dtype)
-        mask = xp.sum(saw, axis=-2, keepdims=True) - saw > 0
+        m = ballots.counts.shape[-2]
+        others = ballots.leaving_one_out()
         known, fit = self._of(ballots), self.fit
         if m * m * known.mean.size <= _REFITTED and not possible(tied_in_the_middle(ballots)):
-            others = xp.ones((m, m), dtype=saw.dtype) - xp.eye(m, dtype=saw.dtype)
-            axis = len(batch)
-            fields = [xp.broadcast_to(xp.expand_dims(x, axis=axis), (*batch, m, *x.shape[axis:])) for x in ballots[:3]]
-            rest = stacked(type(ballots)(fields[0], fields[1], fields[2] * others, mask), len(fit.tau))
+            rest = others.stacked(len(fit.tau))
             means = replace(fit.means, sigma=xp.expand_dims(xp.asarray(fit.means.sigma), axis=-3))
-            prior = Prior(xp.broadcast_to(fit.tau[..., None], (*fit.tau.shape, m)) ** -2.0, anchored(rest))
+            prior = Prior(xp.broadcast_to(fit.tau[..., None], (*fit.tau.shape, m)) ** -2.0, rest.anchored)
             start = xp.broadcast_to(known.mean[..., None, :], rest.mask.shape)
             without = moments(rest, means, prior, peak(rest, means, prior, start), self.estimate).mean
         else:
-            without = withouts(stacked(ballots, len(fit.tau)), fit.means, known)
-        return self._rounded(self._mean(without), mask)
+            without = withouts(ballots.stacked(len(fit.tau)), fit.means, known)
+        return self._rounded(self._mean(without), others.mask)
 
     def _mean(self, x: Array) -> Array:
         """Return the mean over the values of the scale."""
@@ -220,7 +215,7 @@ class Fitted:
         elif len(further):
             draws, weights = np.concat([draws, further]), np.concat([weights, change])
         flat = draws.reshape(-1, draws.shape[-1])
-        if not anchored(self.ballots):
+        if not self.ballots.anchored:
             flat = flat - np.mean(flat, axis=-1, keepdims=True, where=mask)
         level = np.exp(np.sum(weight[:, None] * np.log(sigma), axis=0))
         between = np.sqrt(np.asarray(fit.means.between))
@@ -238,7 +233,7 @@ class Fitted:
 
     def _sampled(self, start: Array) -> Array | None:
         """Draw from the exact posterior where votes tell so little that it is far from normal, and it is in reach."""
-        merged = _merged(self.ballots)
+        merged = self.ballots.merged()
         if not len(merged.counts) or not np.any(tells_little(merged)):
             return None
         means = replace(self.fit.means, sigma=np.asarray(self.fit.means.sigma))
@@ -250,7 +245,7 @@ class Fitted:
 
         None are drawn of too many votes; if too few count, a few draws would decide, so that none are used.
         """
-        fit, mask, merged = self.fit, np.asarray(self.ballots.mask), _merged(self.ballots)
+        fit, mask, merged = self.fit, np.asarray(self.ballots.mask), self.ballots.merged()
         weight, (values, n) = np.asarray(fit.weight), known.mean.shape
         none = np.empty((0, values, n)), np.empty((0, values))
         mixed = 1 if fit.means.counts is None else len(fit.means.counts.mixture(np.asarray(merged.counts))[0])
@@ -278,10 +273,10 @@ class Fitted:
     def _exact(self, ballots: Ballots, draws: Array) -> Array:
         """Return the exact log-posterior of draws ``(draw, value, alternative)``, from its value at the mean on."""
         truth, mask = np.asarray(self.fit.moments.mean), np.asarray(ballots.mask)
-        prior = Prior(np.asarray(self.fit.tau) ** -2.0, np.asarray(anchored(ballots)))
+        prior = Prior(np.asarray(self.fit.tau) ** -2.0, np.asarray(ballots.anchored))
         means = replace(self.fit.means, sigma=np.asarray(self.fit.means.sigma))
-        several = stacked(ballots, draws.shape[1])
-        told = tally(stacked(several, len(draws)), draws, means, 0).log_likelihood
+        several = ballots.stacked(draws.shape[1])
+        told = tally(several.stacked(len(draws)), draws, means, 0).log_likelihood
         top = tally(several, truth, means, 0).log_likelihood
         return np.asarray(told - top + prior.log_density(draws, mask) - prior.log_density(truth, mask))
 
@@ -291,17 +286,6 @@ def _normalised(logs: Array, weight: Array) -> tuple[Array, Array]:
     weights = weight * np.exp(logs - logs.max())
     weights = weights / weights.sum()
     return weights, np.asarray(1 / np.sum(weights**2 / (weight / len(logs))))
-
-
-def _merged(ballots: Ballots) -> Ballots:
-    """Put equal ballots of a single decision together, without those that say nothing, in NumPy."""
-    times = np.asarray(effective_multiplicity(ballots))
-    votes, counts, multiplicity = (np.asarray(x)[times > 0] for x in ballots[:3])
-    mask = np.asarray(ballots.mask)
-    rows = np.concat([votes.reshape(len(votes), math.prod(votes.shape[1:])), counts], axis=1)
-    _, first, which = np.unique(np.nan_to_num(rows, nan=-np.inf), axis=0, return_index=True, return_inverse=True)
-    times = np.bincount(which.ravel(), multiplicity, len(first))
-    return type(ballots)(votes[first], counts[first], times, mask)
 
 
 def _scale(weight: Array, logs: Array) -> Array:

@@ -5,25 +5,19 @@ from typing import Any
 import numpy as np
 
 from veritally.arrays import Array, namespace
-from veritally.votes.ballots import Ballots, anchored
+from veritally.votes.ballots import Ballots
 
 
 def compared(ballots: Ballots) -> Array:
     """Say which alternatives are linked by voters who saw both, ``(..., alternative, alternative)``."""
     xp = namespace(ballots.counts)
     n = ballots.counts.shape[-1]
-    seen = (ballots.counts > 0) & (ballots.multiplicity > 0)[..., None]
     absent = ~(ballots.mask[..., None] & ballots.mask[..., None, :])
-    together = xp.astype(seen, ballots.counts.dtype)
-    if ballots.kind == "pairs":
-        met = xp.sum(ballots.votes * ballots.multiplicity[..., None, None], axis=-3)
-        linked = (met + xp.moveaxis(met, -1, -2) > 0) | xp.eye(n, dtype=bool)
-    else:
-        linked = xp.matmul(xp.moveaxis(together, -1, -2), together) > 0
+    linked = ballots.compared()
     for _ in range(n.bit_length()):
-        way = xp.astype(linked, together.dtype)
+        way = xp.astype(linked, ballots.counts.dtype)
         linked = xp.matmul(way, way) > 0
-    return linked | absent | anchored(ballots)[..., None, None]
+    return linked | absent | ballots.anchored[..., None, None]
 
 
 def broken(ballots: Ballots) -> Array:

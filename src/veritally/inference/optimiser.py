@@ -222,7 +222,7 @@ def _still_climbing(ballots: Ballots, truth: Array, means: Means, arrived: Array
     sigma = means.sigma
     if np.ndim(sigma) > depth:
         sigma = kept(sigma)
-    few = tally(type(ballots)(*map(kept, ballots)), kept(truth), replace(means, sigma=sigma), order)
+    few = tally(ballots.map(kept), kept(truth), replace(means, sigma=sigma), order)
 
     def put_back(x: Array) -> Array:
         whole = np.zeros((arrived.size, *x.shape[1:]), dtype=x.dtype)

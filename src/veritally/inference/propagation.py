@@ -28,7 +28,9 @@ from veritally.inference.optimiser import Peak, Prior, applied, solve
 from veritally.likelihood.votes import derivatives
 from veritally.model.means import Means
 from veritally.progress import report
-from veritally.votes.ballots import CARDINAL, Ballots, ranks_in, values_in
+from veritally.votes.ballots import Ballots
+from veritally.votes.pairs import Pairs
+from veritally.votes.values import Values
 
 Estimate: TypeAlias = Literal["mean", "mode"]
 
@@ -80,8 +82,8 @@ class _Sites(NamedTuple):
 
 def moments(ballots: Ballots, means: Means, prior: Prior, peak: Peak, estimate: Estimate) -> Moments:
     """Go on from the mode to the mean, unless there are so many votes that they are the same."""
-    doubtful = ballots.kind in CARDINAL and means.counts is not None  # values that are mixtures have no normal shape
-    doubtful = doubtful or ballots.kind == "pairs"  # of which one voter has many that are independent
+    doubtful = ballots.cardinal and means.counts is not None  # values that are mixtures have no normal shape
+    doubtful = doubtful or ballots.part(Pairs) is not None  # of which one voter has many that are independent
     if estimate == "mean" and not doubtful:
         wanted, reached = reach(ballots)
         if possible(wanted & reached):
@@ -99,7 +101,7 @@ def reach(ballots: Ballots) -> tuple[Array, Array]:
     """
     batch, (m, n) = ballots.mask.shape[:-1], ballots.counts.shape[-2:]
     if is_jax(ballots.counts):
-        size, told = m * n * n, m if ballots.kind == "top" else m * (n - 1)
+        size, told = m * n * n, m * (ballots.most_tiers - 1)
         return np.full(batch, size <= _CELLS or told < _FEW * n), np.full(batch, size <= _MOST_CELLS)
     voters, alternatives = np.sum(ballots.multiplicity > 0, axis=-1), np.sum(ballots.mask, axis=-1)
     cells = voters * alternatives**2
@@ -111,12 +113,7 @@ def reach(ballots: Ballots) -> tuple[Array, Array]:
 
 def tells_little(ballots: Ballots) -> Array:
     """Say in which decisions rankings or favourites tell each alternative apart only a few times, ``(...)``."""
-    if ballots.kind not in ("mixed", "rankings", "top"):
-        return np.zeros(ballots.mask.shape[:-1], dtype=bool)
-    ordered = np.sort(ranks_in(ballots), axis=-1)
-    tiers = np.sum(np.diff(ordered, axis=-1, prepend=0) > 0, axis=-1)
-    told = np.sum(ballots.multiplicity * np.maximum(tiers - 1, 0), axis=-1)
-    return np.asarray(told < _FEW * np.sum(ballots.mask, axis=-1))
+    return np.asarray(ballots.tiers_told() < _FEW * np.sum(ballots.mask, axis=-1))
 
 
 def pulls(ballots: Ballots, means: Means, known: Moments) -> Array:
@@ -129,13 +126,11 @@ def withouts(ballots: Ballots, means: Means, known: Moments) -> Array:
     if known.without is not None:
         return known.without
     xp = namespace(ballots.counts)
-    *batch, voters, _ = ballots.counts.shape
     results = []
-    for start in range(0, voters, _AT_ONCE):
-        cut = (*[slice(None)] * len(batch), slice(start, start + _AT_ONCE))
-        votes, counts, multiplicity = (x[cut] for x in ballots[:3])
-        told = derivatives(type(ballots)(votes, counts, multiplicity, ballots.mask), known.mean, means, 2)
-        times = multiplicity[..., None]
+    for start in range(0, ballots.counts.shape[-2], _AT_ONCE):
+        some = ballots.take_voters(slice(start, start + _AT_ONCE))
+        told = derivatives(some, known.mean, means, 2)
+        times = some.multiplicity[..., None]
         rest = known.precision[..., None, :, :] + told.curvature * times[..., None]
         results.append(known.mean[..., None, :] - solve(rest, told.gradient * times))
     return xp.concat(results, axis=-2)
@@ -172,7 +167,7 @@ def _propagated(ballots: Ballots, means: Means, prior: Prior, peak: Peak) -> Mom
             once = xp.where(fractional & (least > 0), 1, part_of_one)
         mean, covariance = without(sites, once * shift, once[..., None] * precision)
         variance = _apart(covariance, ballots, xp.any(known > 0, axis=-1))
-        one = derivatives(_each(ballots), mean, _each_of(means, variance), 2)
+        one = derivatives(ballots.each_voter(), mean, _each_of(means, variance), 2)
         gradient, curvature = one.gradient[..., 0, :], one.curvature[..., 0, :, :]  # type: ignore[index]
         precision = _site(curvature, variance)
         shift = gradient + applied(precision, mean + variance * gradient)
@@ -216,29 +211,15 @@ def _propagated(ballots: Ballots, means: Means, prior: Prior, peak: Peak) -> Mom
 def _values(ballots: Ballots, means: Means) -> tuple[Array, Array]:
     """Return shifts and precisions of what needs no approximation, ``(..., voter, alternative)``: values."""
     xp = namespace(ballots.counts)
-    if ballots.kind not in CARDINAL:
+    values = ballots.part(Values)
+    if values is None:
         return xp.zeros_like(ballots.counts), xp.zeros_like(ballots.counts)
-    values = values_in(ballots)
-    given = ~xp.isnan(values) & (ballots.counts > 0)
-    precision = xp.where(given, means.spread(ballots.counts).precision, 0)
-    return precision * xp.where(given, values, 0), precision
+    precision = xp.where(values.given, means.spread(values.counts).precision, 0)
+    return precision * xp.where(values.given, values.votes, 0), precision
 
 
 def _diagonal(x: Array) -> Array:
     return x[..., None] * namespace(x).eye(x.shape[-1], dtype=x.dtype)
-
-
-def _each(ballots: Ballots) -> Ballots:
-    """Make each voter a decision of its own."""
-    xp = namespace(ballots.counts)
-    axis = ballots.counts.ndim - 1
-    votes, counts, multiplicity, mask = ballots
-    return type(ballots)(
-        xp.expand_dims(votes, axis=axis),
-        xp.expand_dims(counts, axis=axis),
-        xp.expand_dims(multiplicity, axis=axis),
-        xp.broadcast_to(mask[..., None, :], counts.shape),
-    )
 
 
 def _each_of(means: Means, variance: Array) -> Means:

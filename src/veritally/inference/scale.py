@@ -11,7 +11,9 @@ from typing import NamedTuple
 from veritally.arrays import Array, for_loop, is_jax, namespace
 from veritally.inference.optimiser import Peak
 from veritally.progress import report
-from veritally.votes.ballots import Ballots, values_in
+from veritally.votes.ballots import Ballots
+from veritally.votes.differences import Differences
+from veritally.votes.values import Values
 
 _WEAK = 2.0  # standard deviation of the prior of the logarithm: a factor of 50 either way
 _ROUNDS = 3
@@ -114,7 +116,7 @@ def typical(ballots: Ballots) -> Array:
     seen = ballots.counts > 0
     times = xp.where(seen, ballots.multiplicity[..., None], 0)
     whole = xp.sum(times, axis=(-2, -1))
-    logs = xp.log(xp.where(seen, ballots.behind, 1))
+    logs = xp.log(xp.where(seen, ballots.looks, 1))
     return xp.sum(times * logs, axis=(-2, -1)) / xp.where(whole > 0, whole, 1)
 
 
@@ -169,20 +171,18 @@ def middle(sigma: Array, mask: Array) -> Array:
 def spread_of_means(ballots: Ballots) -> Array:
     """Return the standard deviation between the alternatives' mean values; 1 where there is none."""
     xp = namespace(ballots.counts)
-    votes, counts, multiplicity, _ = ballots
-    if ballots.kind == "differences":
-        times = xp.where(xp.isnan(votes) | ~xp.all(counts > 0, axis=-1), 0, multiplicity)
+    values, differences = ballots.part(Values), ballots.part(Differences)
+    if values is None:
+        assert differences is not None  # as in all votes that have measurements
+        times = xp.where(differences.given, differences.multiplicity, 0)
         number = xp.sum(times, axis=-1)
-        spread = (
-            xp.abs(xp.sum(xp.where(times > 0, votes, 0) * times, axis=-1) / xp.where(number > 0, number, 1)) / 2**0.5
-        )
+        total = xp.sum(xp.where(times > 0, differences.votes, 0) * times, axis=-1)
+        spread = xp.abs(total / xp.where(number > 0, number, 1)) / 2**0.5
         return xp.where(spread > 0, spread, 1)
-    values = values_in(ballots)
-    given = ~xp.isnan(values) & (counts > 0)
-    weight = xp.where(given, counts * multiplicity[..., None], 0)
+    weight = xp.where(values.given, values.counts * values.multiplicity[..., None], 0)
     whole = xp.sum(weight, axis=-2)
     known = whole > 0
-    mean = xp.sum(weight * xp.where(given, values, 0), axis=-2) / xp.where(known, whole, 1)
+    mean = xp.sum(weight * xp.where(values.given, values.votes, 0), axis=-2) / xp.where(known, whole, 1)
     number = xp.maximum(xp.sum(xp.astype(known, mean.dtype), axis=-1, keepdims=True), xp.asarray(1, dtype=mean.dtype))
     middle = xp.sum(xp.where(known, mean, 0), axis=-1, keepdims=True) / number
     square = xp.sum(xp.where(known, mean - middle, 0) ** 2, axis=-1) / number[..., 0]

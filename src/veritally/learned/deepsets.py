@@ -12,7 +12,8 @@ from veritally.checks import whole
 from veritally.errors import InputError
 from veritally.learned.layers import Parameters, Shapes, linear, max_over, mean_over, relu, stacked
 from veritally.rules.rule import Encoding
-from veritally.votes.ballots import Ballots, effective_multiplicity, require_known
+from veritally.votes.ballots import Ballots
+from veritally.votes.labels import require_known
 
 FEATURES = 2
 LARGEST_COUNT = 50.0  # by which the paper divides counts
@@ -91,11 +92,11 @@ class DeepSets:
 
     def __call__(self, ballots: Ballots) -> Encoding:
         """Encode each voter; one who does not put one alternative above another says nothing."""
-        ranks, counts, *_ = ballots
+        ranks, counts = ballots.votes, ballots.counts
         xp = namespace(counts)
         seen = ranks > 0
         length = xp.sum(xp.astype(seen, counts.dtype), axis=-1, keepdims=True)
-        compares = (effective_multiplicity(ballots) > 0)[..., None]
+        compares = (ballots.effective_multiplicity > 0)[..., None]
         some = seen & compares
         place = xp.where(some, (length - ranks) / xp.where(compares, length - 1, 1), 0)
         *batch, n = counts.shape

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from veritally.learned.reading import Setting, scored, seen_by
-from veritally.votes.ballots import Ballots, effective_multiplicity
+from veritally.votes.ballots import Ballots
 
 _SEVERAL = 5  # voters, who can outvote one that knows more
 _NAMES = {"voters": "voters", "alternatives": "alternatives", "counts": "counts", "sigma": "σ/τ"}
@@ -60,7 +60,7 @@ def contrast(ballots: Ballots) -> Any:
 
     If only one is high, nothing is told by it that others on the ballot could stand in the way of.
     """
-    counts, times = np.asarray(ballots.counts), np.asarray(effective_multiplicity(ballots))
+    counts, times = np.asarray(ballots.counts), np.asarray(ballots.effective_multiplicity)
     seen = (counts > 0) & (times > 0)[..., None]
     least = np.min(counts, axis=-1, initial=np.inf, where=seen)
     second = np.sort(np.where(seen, counts, 0), axis=-1)[..., -2:-1]
@@ -72,7 +72,7 @@ def contrast_of_voters(ballots: Ballots) -> Any:
 
     What a voter saw is the geometric mean of the counts on the ballot.
     """
-    counts, times = np.asarray(ballots.counts), np.asarray(effective_multiplicity(ballots))
+    counts, times = np.asarray(ballots.counts), np.asarray(ballots.effective_multiplicity)
     seen = counts > 0
     logs = np.sum(np.log(np.where(seen, counts, 1)), axis=-1) / np.maximum(np.sum(seen, axis=-1), 1)
     logs = np.where(times > 0, logs, -np.inf)
@@ -93,10 +93,10 @@ def likely(ballots: Ballots, setting: Setting) -> Any:
     """
     from scipy.special import gammaincc
 
-    score, _ = scored(ballots[0])
+    score, _ = scored(ballots.votes)
     root, _ = seen_by(ballots, setting)
-    share = np.where(ballots[0] > 0, 1 / (1 + np.exp(2 * setting.log_sigma)[..., None, :] / root**2), 0)
-    times = np.asarray(effective_multiplicity(ballots), dtype=float)[..., None]
+    share = np.where(ballots.votes > 0, 1 / (1 + np.exp(2 * setting.log_sigma)[..., None, :] / root**2), 0)
+    times = np.asarray(ballots.effective_multiplicity, dtype=float)[..., None]
     whole = np.sum(times * share, axis=-2)
     expected = whole + whole**2 - np.sum(times * share**2, axis=-2)  # square of each sum, if all scores have variance 1
     total, alone = np.sum(expected, axis=-1), np.sum(times * share * score**2, axis=(-2, -1))

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from veritally.arrays import Array, namespace, ndtri
 from veritally.learned.layers import Chain
-from veritally.votes.ballots import Ballots, effective_multiplicity
+from veritally.votes.ballots import Ballots
 
 
 class Setting(NamedTuple):
@@ -62,7 +62,7 @@ class Reading(NamedTuple):
 
 def read(ballots: Ballots, setting: Setting) -> Reading:
     """Read rankings."""
-    ranks, counts, *_ = ballots
+    ranks, counts = ballots.votes, ballots.counts
     xp = namespace(counts)
     seen = ranks > 0
     score, length = scored(ranks)
@@ -74,7 +74,7 @@ def read(ballots: Ballots, setting: Setting) -> Reading:
         length,
         xp.where(seen, root, 1),
         xp.where(seen, xp.log(mean / root**2), 0),
-        effective_multiplicity(ballots),
+        ballots.effective_multiplicity,
     )
 
 
@@ -88,7 +88,7 @@ def scored(ranks: Array) -> tuple[Array, Array]:
 
 def seen_by(ballots: Ballots, setting: Setting) -> tuple[Array, Array]:
     """Return the expected square root and mean of true counts; those of 1 where nothing was seen."""
-    counts = namespace(ballots.counts).where(ballots[0] > 0, ballots.counts, 1)
+    counts = namespace(ballots.counts).where(ballots.votes > 0, ballots.counts, 1)
     return expected(counts, *(x[..., None, None] for x in setting[2:]))
 
 

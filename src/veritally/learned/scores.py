@@ -3,7 +3,7 @@
 from veritally.arrays import Array, namespace
 from veritally.learned.layers import mean_over
 from veritally.rules.rule import Scores
-from veritally.votes.ballots import Ballots, effective_multiplicity
+from veritally.votes.ballots import Ballots
 
 _ROUNDINGS = 256  # of the largest score, and of 1, by which equal ones may differ
 
@@ -23,7 +23,7 @@ def shared(scores: Array, without: Array, ballots: Ballots) -> Array:
     Ballots that compare nothing get nothing.
     """
     xp = namespace(scores)
-    times = effective_multiplicity(ballots)
+    times = ballots.effective_multiplicity
     known = scores > -xp.inf
     full = xp.where(known, scores, 0)[..., None, :]
     lost = full - xp.where(without > -xp.inf, without, 0)

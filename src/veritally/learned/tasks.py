@@ -24,7 +24,7 @@ from veritally.model.experience import ConstantCounts, StratifiedCounts, Uniform
 from veritally.model.scenario import SCENARIOS, Scenario
 from veritally.model.simulation import ballots_from, checked_seed, stream
 from veritally.model.truth import NormalTruth
-from veritally.votes.ballots import Ballots, coarsened
+from veritally.votes.ballots import Ballots
 
 _BUCKETS = 4  # of numbers of voters, for each of which a program is compiled
 
@@ -122,7 +122,7 @@ class DeepSetsLesson:
         times = jnp.astype(jnp.arange(m) < numbers[0], ballots.counts.dtype)
         seen = jnp.any((ballots.counts > 0) & (times > 0)[:, None], axis=-2)
         ballots = ballots._replace(multiplicity=jnp.broadcast_to(times, (number, m)), mask=seen)
-        return drawn.truth, coarsened(ballots, "rankings")
+        return drawn.truth, ballots.coarsened("rankings")
 
     def _counts(self) -> list[float]:
         """Return from where to where reported counts may lie."""

@@ -23,7 +23,7 @@ from veritally.learned.training import DivergedError, Progress, Trained, fit, me
 from veritally.locks import held
 from veritally.model.scenario import Scenario, scenario
 from veritally.model.simulation import checked_seed
-from veritally.votes.ballots import require_known
+from veritally.votes.labels import require_known
 
 SUFFIX = ".safetensors"
 Report = Callable[[float, str], None]

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from veritally.arrays import Array, midranks
 from veritally.learned.reading import Setting
-from veritally.votes.ballots import Rankings
+from veritally.votes.rankings import Rankings
 
 COUNTS, SIGMA = (1, 10_000), (0.1, 100)  # from where to where counts and σ/τ lie
 _MOST = math.log(COUNTS[1])

@@ -93,14 +93,14 @@ class Universal(Clonable):
         number, m, n = flat.counts.shape
         parts = []
         for piece in in_pieces(flat.counts, number, max(1, _AT_ONCE // (m * n))):
-            own = type(flat)(*(x[piece] for x in flat))
+            own = flat.map(lambda x, piece=piece: x[piece])  # type: ignore[misc]
             parts.append(answer(self._model.parameters, own, self._setting(own)))
         return _joined(parts, ballots.mask.shape[:-1])
 
     def _setting(self, ballots: Ballots) -> Setting:
         """Return what is told of each decision."""
         xp = namespace(ballots.counts)
-        counts, multiplicity, mask = ballots[1:]
+        counts, multiplicity, mask = ballots.counts, ballots.multiplicity, ballots.mask
         number, n = mask.shape
 
         def everywhere(value: float) -> Array:
@@ -156,15 +156,12 @@ class Universal(Clonable):
         """
         xp = namespace(ballots.counts)
         *batch, m, _ = ballots.counts.shape
-        axis = len(batch)
-        saw = xp.astype((ballots.counts > 0) & (ballots.multiplicity > 0)[..., None], ballots.counts.dtype)
-        mask = xp.sum(saw, axis=-2, keepdims=True) - saw > 0
+        others = ballots.leaving_one_out()
+        mask = others.mask
         if m * ballots.counts.size <= _REREAD:
-            others = xp.ones((m, m), dtype=saw.dtype) - xp.eye(m, dtype=saw.dtype)
-            fields = [xp.broadcast_to(xp.expand_dims(x, axis=axis), (*batch, m, *x.shape[axis:])) for x in ballots[:3]]
-            return self.score(type(ballots)(fields[0], fields[1], fields[2] * others, mask))
+            return self.score(others)
         flat = _flat(ballots)
-        wide = mask.reshape(-1, *mask.shape[axis:])
+        wide = mask.reshape(-1, *mask.shape[len(batch) :])
         logits = without_each(self._model.parameters, flat, self._setting(flat), wide)
         return _scored(xp.reshape(logits, mask.shape), mask, ballots)
 
@@ -200,7 +197,7 @@ class Universal(Clonable):
         """Say in which decisions voters agree better than σ/τ as told allows."""
         if not self._ratio:
             return np.zeros(ballots.mask.shape[:-1], dtype=bool)
-        flat = type(ballots)(*map(np.asarray, _flat(ballots)))
+        flat = _flat(ballots).map(np.asarray)
         return np.reshape(likely(flat, self._setting(flat)) < _ODDS, ballots.mask.shape[:-1])
 
     def _unlikely(self, ballots: Ballots) -> list[str]:
@@ -245,9 +242,8 @@ def _flat(ballots: Ballots) -> Ballots:
         raise InputError(f"this rule takes rankings, not {ballots.kind}; coarsen the profile first")
     xp = namespace(ballots.counts)
     depth = ballots.mask.ndim - 1
-    votes, counts, multiplicity = (xp.astype(x, xp.float32) for x in ballots[:3])
-    fields = (x.reshape(-1, *x.shape[depth:]) for x in (votes, counts, multiplicity, ballots.mask))
-    return type(ballots)(*fields)
+    single = ballots.map(lambda x: x if x.dtype == bool else xp.astype(x, xp.float32))
+    return single.map(lambda x: x.reshape(-1, *x.shape[depth:]))
 
 
 def _scored(logits: Array, mask: Array, ballots: Ballots) -> Scores:

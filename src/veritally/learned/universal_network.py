@@ -152,10 +152,8 @@ class _Rounds:
 
 def _pieces(ballots: Ballots) -> list[Ballots]:
     """Cut the voters into pieces of which all hidden values fit into memory."""
-    votes, counts, multiplicity, mask = ballots
-    *batch, m, n = counts.shape
-    cuts = [(*[slice(None)] * len(batch), piece) for piece in in_pieces(counts, m, _CELLS // (n * (1 + n // 8)))]
-    return [type(ballots)(votes[cut], counts[cut], multiplicity[cut], mask) for cut in cuts]
+    m, n = ballots.counts.shape[-2:]
+    return [ballots.take_voters(piece) for piece in in_pieces(ballots.counts, m, _CELLS // (n * (1 + n // 8)))]
 
 
 def _added(parts: Iterable[Said]) -> Said:

@@ -30,7 +30,9 @@ from veritally.model.observation import (
     told_apart,
 )
 from veritally.model.truth import FixedTruth, NormalTruth, Prior
-from veritally.votes.ballots import KINDS, Kind, require_known
+from veritally.votes.ballots import Kind
+from veritally.votes.kinds import KINDS
+from veritally.votes.labels import require_known
 
 _MOST_CELLS = 2**31  # of one instance
 _MOST_SUMMED = 10**6  # observations that are added one by one

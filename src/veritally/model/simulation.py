@@ -11,8 +11,8 @@ import numpy as np
 from veritally.arrays import Array, Random, array_library
 from veritally.checks import whole
 from veritally.model.scenario import Draws, Scenario, check_reports, scenario
-from veritally.votes.ballots import Ballots, Values
 from veritally.votes.profile import Profile
+from veritally.votes.values import Values
 
 Backend: TypeAlias = Literal["numpy", "jax"]
 
@@ -131,7 +131,7 @@ def block_size(given: Scenario) -> int:
     return max(1, _BLOCK_CELLS // (given.voters * given.alternatives))
 
 
-def ballots_from(values: Array, counts: Array) -> Ballots:
+def ballots_from(values: Array, counts: Array) -> Values:
     """Make ballots of values, one for each voter, from arrays that need no check."""
     xp = values.__array_namespace__()
     return Values(values, counts, xp.ones_like(counts[..., 0]), xp.any(counts > 0, axis=-2))

@@ -11,7 +11,7 @@ from veritally.inference.optimiser import Prior, peak
 from veritally.likelihood.votes import derivatives
 from veritally.model.means import Means
 from veritally.rules.rule import Clonable, Scores, Sigma
-from veritally.votes.ballots import Ballots, Kind, anchored, coarsened, ranks_in, values_in
+from veritally.votes.ballots import Ballots, Kind
 
 _NO_PRIOR, _WIDE_PRIOR = 1e-12, 1e-4  # precisions of the truths, in units of that of the least certain vote
 
@@ -50,7 +50,7 @@ class MaximumLikelihood(Clonable):
     def _prior(self, ballots: Ballots) -> Array:
         """Return the precision of the truths: next to nothing where a maximum exists, little where it does not."""
         xp = namespace(ballots.counts)
-        deviations = self._means.spread(ballots.behind).deviations[0]
+        deviations = self._means.spread(ballots.looks).deviations[0]
         told = xp.isfinite(deviations) & (ballots.multiplicity > 0)[..., None]
         largest = xp.max(xp.where(told, deviations, 0), axis=(-2, -1))
         unit = xp.where(largest > 0, largest, 1) ** -2.0
@@ -59,7 +59,7 @@ class MaximumLikelihood(Clonable):
 
     def _truth(self, ballots: Ballots) -> Array:
         xp = namespace(ballots.counts)
-        anchor = anchored(ballots)
+        anchor = ballots.anchored
         truth = peak(ballots, self._means, Prior(self._prior(ballots), xp.zeros_like(anchor))).truth
         number = xp.sum(xp.astype(ballots.mask, truth.dtype), axis=-1, keepdims=True)
         middle = xp.sum(xp.where(ballots.mask, truth, 0), axis=-1, keepdims=True) / xp.where(number > 0, number, 1)
@@ -84,7 +84,7 @@ class MaximumLikelihood(Clonable):
         truth = self._truth(ballots)
         told = derivatives(ballots, truth, self._means).gradient
         seen = ballots.counts > 0
-        precision = xp.where(seen, self._means.spread(ballots.behind).precision, 0) * ballots.multiplicity[..., None]
+        precision = xp.where(seen, self._means.spread(ballots.looks).precision, 0) * ballots.multiplicity[..., None]
         whole = xp.sum(precision, axis=-2, keepdims=True) + self._prior(ballots)[..., None, None]
         parts = precision * (truth[..., None, :] - origin) + told * ballots.multiplicity[..., None]
         return parts / whole
@@ -93,12 +93,10 @@ class MaximumLikelihood(Clonable):
         """Return the scores without each voter in turn, ``(..., voter, alternative)``."""
         xp = namespace(ballots.counts)
         m = ballots.counts.shape[-2]
-        saw = (ballots.counts > 0) & (ballots.multiplicity > 0)[..., None]
         results = []
         for i in range(m):
             others = xp.where(xp.arange(m) == i, 0, ballots.multiplicity)
-            mask = xp.any(saw & (others > 0)[..., None], axis=-2)
-            results.append(self.score(ballots._replace(multiplicity=others, mask=mask)))
+            results.append(self.score(ballots.weighed(others).masked()))
         return Scores(*(xp.stack(list(x), axis=-2) for x in zip(*results, strict=True)))
 
     def details(self, ballots: Ballots) -> dict[str, Array]:
@@ -158,34 +156,9 @@ def _linked(ballots: Ballots) -> Array:
     """
     xp = namespace(ballots.counts)
     n = ballots.counts.shape[-1]
-    present = ballots.multiplicity > 0
     absent = ~(ballots.mask[..., None] & ballots.mask[..., None, :])
     linked = xp.eye(n, dtype=bool) | xp.zeros_like(absent)
-    if ballots.kind == "differences":
-        return (
-            linked
-            | absent
-            | xp.any(present & ~xp.isnan(ballots.votes) & xp.all(ballots.counts > 0, axis=-1), axis=-1)[..., None, None]
-        )
-    if ballots.kind in ("values", "mixed"):
-        values = values_in(ballots)
-        valued = xp.any(~xp.isnan(values) & (ballots.counts > 0) & present[..., None], axis=-2)
-        linked = linked | (valued[..., None] & valued[..., None, :])
-    if ballots.kind == "pairs":
-        way = linked | xp.any((ballots.votes > 0) & present[..., None, None], axis=-3)
-    else:
-        way = linked | _above(ballots, present)
+    way = linked | ballots.above()
     for _ in range(math.ceil(math.log2(n)) + 1):
         way = way | xp.any(way[..., :, :, None] & way[..., None, :, :], axis=-2)
     return way | absent
-
-
-def _above(ballots: Ballots, present: Array) -> Array:
-    """Say which alternative somebody ranks above which, ``(..., n, n)``."""
-    xp = namespace(ballots.counts)
-    ranks = ranks_in(ballots) if ballots.kind == "top" else coarsened(ballots, "rankings").votes
-    rows = []
-    for j in range(ranks.shape[-1]):
-        better = (ranks[..., j : j + 1] < ranks) & (ranks[..., j : j + 1] > 0) & present[..., None]
-        rows.append(xp.any(better, axis=-2))
-    return xp.stack(rows, axis=-2)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from veritally.arrays import Array, by_alternative, log_ndtr, namespace, while_loop
 from veritally.rules.rule import Encoding, Sigma
 from veritally.votes.ballots import Ballots
+from veritally.votes.pairs import Pairs
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Pairwise:
     def __call__(self, ballots: Ballots) -> Encoding:
         """Encode each voter."""
         xp = namespace(ballots.votes)
-        if ballots.kind == "pairs":
+        if isinstance(ballots, Pairs):
             square = xp.broadcast_to(xp.asarray(self.sigma, dtype=ballots.votes.dtype) ** 2, ballots.votes.shape[-1:])
             power = ballots.votes / xp.sqrt(square[:, None] + square)
             won, lost = xp.sum(power, axis=-1), xp.sum(power, axis=-2)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from veritally.arrays import Array, namespace
 from veritally.rules.rule import Encoding, Experience
-from veritally.votes.ballots import Ballots, shared
+from veritally.votes.ballots import Ballots
+from veritally.votes.top import shared
 
 
 def arithmetic(counts: Array) -> Array:

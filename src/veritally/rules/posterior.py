@@ -13,21 +13,11 @@ from veritally.inference.fitted import Fit, Fitted
 from veritally.inference.optimiser import Peak, Prior, mode, peak
 from veritally.inference.propagation import Estimate, moments, reach
 from veritally.inference.scale import dispersion, middle, noise_of_means, search, spread_of_means, typical
+from veritally.likelihood.votes import check_noise
 from veritally.model.means import Means, effective
 from veritally.model.mixtures import mixture
-from veritally.model.observation import LaplaceNoise, NormalNoise
 from veritally.rules.rule import Clonable, Scores, Sigma
-from veritally.votes.ballots import (
-    CARDINAL,
-    Ballots,
-    Differences,
-    Kind,
-    anchored,
-    coarsened,
-    effective_multiplicity,
-    stacked,
-    values_in,
-)
+from veritally.votes.ballots import Ballots, Kind
 
 _MANY = 3000  # votes beyond which a part of the voters tells the scale well enough
 _LEAST = 100  # voters who do so
@@ -99,7 +89,7 @@ class Posterior(Clonable):
     def fit(self, ballots: Ballots) -> Fit:
         """Find mean and precision of the truths, and the scale where it is not known."""
         ballots = self._capped(ballots)
-        ballots = ballots._replace(multiplicity=effective_multiplicity(ballots))
+        ballots = ballots.weighed(ballots.effective_multiplicity)
         if isinstance(self.count_error, type):  # an error of unknown size
             return self._sized(ballots)
         if self.omega == "estimated":
@@ -107,18 +97,18 @@ class Posterior(Clonable):
         counts = self._counts(ballots)
         way = None if is_jax(ballots.counts) else _way(ballots)
         if way is None or len(np.unique(way)) <= 1:
-            return self._fit_alike(_plain(ballots), counts)
+            return self._fit_alike(ballots.simplest(), counts)
         groups = grouped(
             ballots, way, cut=not isinstance(self.sigma, tuple)
         )  # else there is one σ for each alternative
-        groups = [group._replace(ballots=_plain(group.ballots)) for group in groups]
+        groups = [group._replace(ballots=group.ballots.simplest()) for group in groups]
         return joined(groups, [self._fit_alike(group.ballots, counts) for group in groups], ballots)
 
     def _fit_alike(self, ballots: Ballots, counts: Any) -> Fit:
         """Do so for decisions that go the same way; ``counts`` is what these stand for in the whole batch."""
         few = _some(ballots)
-        known = self._effective(_measured(few))
-        cardinal = known.kind in (*CARDINAL, "differences")
+        known = self._effective(few)
+        cardinal = known.measurements() is not None
         xp = namespace(ballots.counts)
         sigma, freedom = self._sigma(known)
         tau = self.tau
@@ -140,8 +130,8 @@ class Posterior(Clonable):
 
         def at(log: Array, start: Array, tolerance: float) -> Peak:
             means = Means(spread(log)[..., None, :], self.cap, counts, self._between)
-            several = stacked(few, len(log))
-            return peak(several, means, Prior(steady(log) ** -2.0, anchored(several)), start, tolerance)
+            several = few.stacked(len(log))
+            return peak(several, means, Prior(steady(log) ** -2.0, several.anchored), start, tolerance)
 
         scales = search(at, centre, xp.zeros(few.mask.shape, dtype=centre.dtype))
         if few is ballots:
@@ -155,11 +145,11 @@ class Posterior(Clonable):
         if self.cap is None:
             return ballots
         xp = namespace(ballots.counts)
-        return ballots._replace(counts=xp.minimum(ballots.counts, xp.asarray(self.cap, dtype=ballots.counts.dtype)))
+        return ballots.with_counts(xp.minimum(ballots.counts, xp.asarray(self.cap, dtype=ballots.counts.dtype)))
 
     def _effective(self, ballots: Ballots) -> Ballots:
         """Count observations for what they are worth if voters differ besides."""
-        return ballots._replace(counts=effective(ballots.counts, self._between))
+        return ballots.with_counts(effective(ballots.counts, self._between))
 
     @property
     def _between(self) -> Any:
@@ -197,8 +187,8 @@ class Posterior(Clonable):
     ) -> Fit:
         """Go on from the peak, where it is found, to the mean."""
         means = Means(sigma[..., None, :], self.cap, counts, self._between)
-        ballots = stacked(ballots, len(tau))
-        prior = Prior(tau**-2.0, anchored(ballots))
+        ballots = ballots.stacked(len(tau))
+        prior = Prior(tau**-2.0, ballots.anchored)
         if found is None:
             found = peak(ballots, means, prior, start)
         known = moments(ballots, means, prior, found, self.estimate)
@@ -208,10 +198,7 @@ class Posterior(Clonable):
         """Return what counts stand for; refuse noise whose density has no sound curvature, or too many components."""
         if self.count_error is not None and np.any(self._between):
             raise InputError("either counts can be doubtful or voters can differ by omega; leave one of them out")
-        if ballots.kind == "differences" and not isinstance(self.noise, NormalNoise | None):
-            raise InputError("noise that is not normal is for rankings, favourites and values, not for differences")
-        if ballots.kind in CARDINAL and isinstance(self.noise, LaplaceNoise):
-            raise InputError("laplace noise is for rankings and favourites; for values, student:3 has heavy tails too")
+        check_noise(ballots, self.noise)
         counts = namespace(ballots.counts).where(ballots.multiplicity[..., None] > 0, ballots.counts, 0)
         return mixture(self.count_error, self.noise, counts, *(self.count_range or ()))
 
@@ -222,15 +209,10 @@ class Posterior(Clonable):
         sure = xp.full(shape[:-1], xp.inf, dtype=ballots.counts.dtype)
         if self.sigma is not None:
             return xp.broadcast_to(xp.asarray(self.sigma, dtype=sure.dtype), shape), sure
-        if ballots.kind in ("pairs", "rankings", "top"):
+        measured = ballots.measurements()
+        if measured is None:
             return None, sure
-        votes, counts, multiplicity, _ = ballots
-        if ballots.kind == "mixed":
-            votes = values_in(ballots)
-        if ballots.kind == "differences":
-            votes, seen = votes[..., None], xp.all(counts > 0, axis=-1, keepdims=True)
-            counts = xp.where(seen, 1 / xp.sum(1 / xp.where(counts > 0, counts, 1), axis=-1, keepdims=True), 0)
-        told = dispersion(votes, counts, multiplicity)
+        told = dispersion(*measured, ballots.multiplicity)
         # Where nothing tells σ, the noise of a typical mean is taken to be as large as the spread of the truths.
         level = xp.exp(typical(ballots) / 2) * spread_of_means(ballots) / 2**0.5
         sigma = xp.where((told.freedom > 0)[..., None], told.sigma, level[..., None])
@@ -250,7 +232,7 @@ class Posterior(Clonable):
         sigma, _ = self._sigma(self._effective(ballots))
         means = Means(sigma[..., None, :], self.cap, self._counts(ballots), self._between)  # type: ignore[index]
         tau = xp.full(ballots.mask.shape[:-1], float(self.tau), dtype=ballots.counts.dtype)
-        return xp.where(ballots.mask, mode(ballots, means, Prior(tau**-2.0, anchored(ballots))), -xp.inf)
+        return xp.where(ballots.mask, mode(ballots, means, Prior(tau**-2.0, ballots.anchored)), -xp.inf)
 
     def score(self, ballots: Ballots) -> Scores:
         """Return the scores, and how far apart the same scores may be."""
@@ -273,22 +255,7 @@ def _way(ballots: Ballots) -> Array:
     """Return a number for the way that each decision of a batch goes, ``(...)``, which is the way it would go alone."""
     wanted, reached = reach(ballots)
     many = _voters(ballots) > _most_voters(ballots)
-    return (wanted & reached) + 2 * many + 4 * anchored(ballots) + 8 * _differing(ballots)
-
-
-def _differing(ballots: Ballots) -> Array:
-    """Say in which decisions of mixed votes somebody gives a difference, ``(...)``."""
-    if ballots.kind != "mixed":
-        return np.zeros(ballots.mask.shape[:-1], dtype=bool)
-    given = ~np.isnan(ballots.votes[..., 1]) & (ballots.counts > 0)
-    return np.any(given & (ballots.multiplicity > 0)[..., None], axis=(-2, -1))
-
-
-def _plain(ballots: Ballots) -> Ballots:
-    """Return mixed votes that go the same way as rankings, if they are nothing else."""
-    if ballots.kind != "mixed" or is_jax(ballots.counts) or np.any(anchored(ballots) | _differing(ballots)):
-        return ballots
-    return coarsened(ballots, "rankings")
+    return (wanted & reached) + 2 * many + 4 * ballots.anchored + 8 * ballots.composition()
 
 
 def _voters(ballots: Ballots) -> Array:
@@ -316,21 +283,7 @@ def _some(ballots: Ballots) -> Ballots:
     chosen = present & (place % step == 0)
     number = int(np.max(-(-voters // -(-voters // most))))
     first = xp.argsort(xp.astype(~chosen, xp.int32), axis=-1, stable=True)[..., :number]
-    votes, counts, multiplicity, mask = ballots
-    multiplicity = xp.where(chosen, multiplicity, 0)
-    axis = mask.ndim - 1
-
-    def taken(x: Array) -> Array:
-        return xp.take_along_axis(x, xp.reshape(first, (*first.shape, *[1] * (x.ndim - first.ndim))), axis=axis)
-
-    return type(ballots)(taken(votes), taken(counts), taken(multiplicity), mask)
-
-
-def _measured(ballots: Ballots) -> Ballots:
-    """Return what tells σ: where nobody gives values, the differences among mixed votes."""
-    if ballots.kind != "mixed" or is_jax(ballots.counts) or np.any(anchored(ballots)):
-        return ballots
-    return Differences(ballots.votes[..., 1, 1], *ballots[1:])
+    return ballots.weighed(xp.where(chosen, ballots.multiplicity, 0)).take_voters(first)
 
 
 def _exponential(shape: tuple[int, ...], log: Array) -> Array:
