@@ -16,6 +16,7 @@ from veritally.errors import InputError, InputWarning, quoted
 from veritally.io.votes import read
 from veritally.outcome import Outcome, Remarks
 from veritally.progress import listening
+from veritally.votes.rankings import Ordinal
 
 _LONG = 30.0  # seconds left, for which people would like to know a quicker way
 _FIT = 0.6  # of the work that is done before it is found out how sure the answer is, about
@@ -200,7 +201,7 @@ def _quicker(question: Question) -> str:
     ways = []
     if question.info.name == "posterior" and not {"sigma", "tau"} <= question.parameters.keys():
         ways.append("--sigma with --tau, if you know how noisy one observation is beside the spread of the truths")
-    if question.info.name == "posterior" and question.profile.kind in ("rankings", "top"):
+    if question.info.name == "posterior" and isinstance(question.profile.ballots, Ordinal):
         ways.append("--rule learned-universal")
     return f" Quicker: {', or '.join(ways)}." if ways else ""
 

@@ -4,10 +4,11 @@ from collections.abc import Callable, Hashable, Sequence
 
 from veritally.arrays import Array, namespace
 from veritally.errors import InputError
-from veritally.votes.ballots import Ballots, Field, SingleKind, frozen
+from veritally.votes.ballots import Ballots, SingleKind, frozen
 from veritally.votes.differences import Differences
 from veritally.votes.kinds import finest_first
 from veritally.votes.labels import Labels
+from veritally.votes.layout import Field
 from veritally.votes.mixed import Mixed
 from veritally.votes.profile import Profile
 from veritally.votes.rankings import Rankings

@@ -4,7 +4,8 @@ import math
 
 from veritally.arrays import Array, namespace
 from veritally.errors import InputError
-from veritally.votes.ballots import Ballots, Field, SingleKind
+from veritally.votes.ballots import Ballots, SingleKind
+from veritally.votes.layout import Field
 from veritally.votes.rankings import midranks_of
 from veritally.votes.validation import Where, reject
 from veritally.votes.values import Values

@@ -8,7 +8,8 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from veritally.arrays import Array, is_jax, namespace
-from veritally.votes.ballots import Ballots, Field, SingleKind, SomeKind, frozen
+from veritally.votes.ballots import Ballots, SingleKind, SomeKind, frozen
+from veritally.votes.layout import Field
 
 
 class _Parts(NamedTuple):

@@ -4,7 +4,8 @@ from typing import Any, Self
 
 from veritally.arrays import Array, namespace
 from veritally.errors import InputError
-from veritally.votes.ballots import Ballots, Field, SingleKind
+from veritally.votes.ballots import Ballots, SingleKind
+from veritally.votes.layout import Field
 from veritally.votes.rankings import midranks_of
 from veritally.votes.validation import Where, numbers, reject
 

@@ -155,11 +155,8 @@ class Profile:
 
     def _existing(self, shape: tuple[int, ...]) -> Array:
         """Return which cells are no padding."""
-        voters, alternatives = (
-            self.voter_labels.existing()[..., :, None],
-            self.alternative_labels.existing()[..., None, :],
-        )
-        return np.broadcast_to(voters & alternatives, shape)
+        voters, alternatives = self.voter_labels.existing(), self.alternative_labels.existing()
+        return np.broadcast_to(voters[..., :, None] & alternatives[..., None, :], shape)
 
     def place(self, depth: int, index: tuple[int, ...]) -> str:
         """Say which voter (and alternative) an index below ``depth`` batch axes means."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from veritally.arrays import Array, midranks, namespace
 from veritally.errors import InputWarning
-from veritally.votes.ballots import Ballots, Field, SingleKind, somebody_saw
+from veritally.votes.ballots import Ballots, SingleKind
+from veritally.votes.layout import Field, somebody_saw
 from veritally.votes.validation import Where, reject
 
 
@@ -39,6 +40,10 @@ class Ordinal(SingleKind):
             rows.append(xp.any((own < tiers) & (own > 0) & present, axis=-2))
         return xp.stack(rows, axis=-2)
 
+    @abstractmethod
+    def tied(self) -> Array:
+        """Say which voters leave alternatives tied that they could have told apart, ``(..., voter)``."""
+
     def tiers_told(self) -> Array:
         """Return how often ballots tell alternatives apart: the tiers but one, added up."""
         ordered = np.sort(self.tiers, axis=-1)
@@ -55,6 +60,12 @@ class Rankings(Ordinal):
     def tiers(self) -> Array:
         """The midranks."""
         return self.votes
+
+    def tied(self) -> Array:
+        """Say which voters give the same rank twice."""
+        xp = namespace(self.votes)
+        ranks = xp.sort(self.votes, axis=-1)
+        return xp.any((ranks[..., 1:] == ranks[..., :-1]) & (ranks[..., 1:] > 0), axis=-1)
 
     def closed_up(self, kept: list[int]) -> Self:
         """Close the ranks up over what was left out."""

@@ -26,6 +26,10 @@ class TopChoices(Ordinal):
         """Favourites and the rest."""
         return 2
 
+    def tied(self) -> Array:
+        """Say which voters have several favourites."""
+        return namespace(self.votes).max(self.votes, axis=-1) < 1
+
     def closed_up(self, kept: list[int]) -> Self:
         """Share among the favourites that are left."""
         return self._replace(votes=shared(self.votes > 0, self.votes.dtype))
