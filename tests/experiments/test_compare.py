@@ -257,7 +257,7 @@ def test_functions_that_cannot_travel_need_one_worker():
     assert vt.compare(scenario, rules=["borda"], instances=50).instances == 50
 
 
-@pytest.mark.parametrize("backend", ["numpy", "jax"])
+@pytest.mark.parametrize("backend", ["numpy", pytest.param("jax", marks=pytest.mark.slow)])
 def test_rules_see_no_more_than_voters_report(backend):
     """Values tell more than rankings, rankings more than favourites."""
     given = vt.Scenario(voters=6, alternatives=4, sigma=4.0)

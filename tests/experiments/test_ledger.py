@@ -49,6 +49,7 @@ def test_a_ledger_reads_what_it_wrote(ledger):
     again.close()
 
 
+@pytest.mark.slow
 def test_two_runs_in_one_folder_are_both_right_or_one_says_who_is_there(tmp_path):
     reproduce(tmp_path / "alone").communicate()
     expected = (tmp_path / "alone" / "results.csv").read_bytes()

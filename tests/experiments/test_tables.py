@@ -171,6 +171,7 @@ def command(folder, *more):
     return [sys.executable, "-m", "veritally", "reproduce", *what, "--instances", "6000", "--out", str(folder), *more]
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_and_gives_the_same_numbers(tmp_path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     subprocess.run(command(whole, "--workers", "1"), check=True, capture_output=True)

@@ -159,7 +159,14 @@ def test_small_parts_of_a_voter_who_knows_much_stay_sound():
 # Favourites among many
 
 
-@pytest.mark.parametrize(("voters", "alternatives", "most"), [(12, 60, 100), (40, 30, 100), (12, 60, 1)])
+@pytest.mark.parametrize(
+    ("voters", "alternatives", "most"),
+    [
+        (12, 60, 100),
+        pytest.param(40, 30, 100, marks=pytest.mark.slow),
+        pytest.param(12, 60, 1, marks=pytest.mark.slow),
+    ],
+)
 def test_favourites_among_many_are_as_sure_as_they_should_be(voters, alternatives, most):
     """Against Gibbs sampling written apart, to 0.05; the mode would say 0.08 of the winner in the first of them."""
     scenario = vt.Scenario(
@@ -171,6 +178,7 @@ def test_favourites_among_many_are_as_sure_as_they_should_be(voters, alternative
     np.testing.assert_allclose(outcome.p_best, expected, atol=0.05)
 
 
+@pytest.mark.slow
 def test_short_lists_are_as_sure_as_the_same_favourites_said_apart():
     """The first of a list above the rest, and the second above all but the first: 8 ballots of two to four tiers.
 
@@ -227,11 +235,11 @@ def test_one_sigma_for_each_alternative_in_a_batch_of_which_some_are_not_seen():
     np.testing.assert_allclose(batch.scores[0, :2], alone.scores, atol=1e-8)
 
 
-def test_favourites_where_importance_samples_are_few():
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_favourites_where_importance_samples_are_few(seed):
     """At σ = 0.3, 12 × 60, importance samples hardly count, and Gibbs sampling has to do."""
     scenario = vt.Scenario(voters=12, alternatives=60, sigma=0.3, experience="uniform:1:1", votes="top")
-    for seed in (0, 1):
-        profile = vt.simulate(scenario, instances=1, seed=seed).profile.decision(0)
-        outcome = vt.decide(profile, sigma=0.3, tau=1, tie_break="first")
-        expected = gibbs(np.argmax(profile.top, axis=1), 0.3 * np.asarray(profile.counts) ** -0.5, 12000)
-        np.testing.assert_allclose(outcome.p_best, expected, atol=0.06)
+    profile = vt.simulate(scenario, instances=1, seed=seed).profile.decision(0)
+    outcome = vt.decide(profile, sigma=0.3, tau=1, tie_break="first")
+    expected = gibbs(np.argmax(profile.top, axis=1), 0.3 * np.asarray(profile.counts) ** -0.5, 12000)
+    np.testing.assert_allclose(outcome.p_best, expected, atol=0.06)

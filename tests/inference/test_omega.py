@@ -40,7 +40,7 @@ def test_it_is_found_from_values(omega):
 
 @pytest.mark.parametrize("kind", ["values", "rankings"])
 def test_where_voters_do_not_differ_nothing_changes(kind):
-    profile = drawn(0.0, decisions=15).coarsened(kind)
+    profile = drawn(0.0, decisions=6).coarsened(kind)
     found, plain = vt.decide(profile, omega="estimated"), vt.decide(profile)
     np.testing.assert_allclose(found.scores, plain.scores)
     assert np.isnan(found.belief.omega).all()

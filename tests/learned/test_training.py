@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 
 import jax
@@ -28,6 +29,7 @@ from veritally.model.scenario import SCENARIOS
 
 SMALL = Configuration(encoder_layers=1, decoder_layers=1, width=8)
 EASY = DeepSetsLesson(SMALL, SCENARIOS["low-variance"], (4, 5), (3, 5), 16, 1e-2)
+ONE = replace(EASY, voters=(4, 4))  # of one size, so that one program is compiled
 
 
 def run(*arguments):
@@ -36,20 +38,21 @@ def run(*arguments):
 
 @pytest.fixture(scope="module")
 def trained():
-    return fit(EASY, steps=200, seed=1)
+    return fit(ONE, steps=200, seed=1)
 
 
 def test_it_learns(trained):
-    before, _ = measured(EASY, EASY.initial(1), batches=16)
-    after, error = measured(EASY, trained.parameters, batches=16)
+    before, _ = measured(ONE, ONE.initial(1), batches=16)
+    after, error = measured(ONE, trained.parameters, batches=16)
     assert after + 3 * error < before
     assert trained.curve[-1][0] == 200
     assert trained.curve[-1][1] < trained.curve[0][1]
     assert trained.curve[-1][2] > trained.curve[0][2]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_weights(trained):
-    again = fit(EASY, steps=200, seed=1)
+    again = fit(ONE, steps=200, seed=1)
     for name, x in trained.parameters.items():
         np.testing.assert_array_equal(again.parameters[name], x)
     assert (EASY.initial(2)["encoder.0.w"] != EASY.initial(1)["encoder.0.w"]).any()
@@ -64,33 +67,14 @@ def test_an_interrupted_run_ends_where_it_would_have_ended(trained, tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit(EASY, steps=200, seed=1, checkpoint=checkpoint, every=0, progress=stop)
+        fit(ONE, steps=200, seed=1, checkpoint=checkpoint, every=0, progress=stop)
     assert checkpoint.exists()
     steps = []
-    again = fit(EASY, steps=200, seed=1, checkpoint=checkpoint, progress=lambda now: steps.append(now.step))
+    again = fit(ONE, steps=200, seed=1, checkpoint=checkpoint, progress=lambda now: steps.append(now.step))
     assert min(steps) == 130
-    with pytest.raises(KeyboardInterrupt):  # kept at the interruption, however long the last time is ago
-        fit(EASY, steps=200, seed=1, checkpoint=tmp_path / "other", every=1e9, progress=stop)
-    assert (tmp_path / "other").exists()
     assert again.curve == trained.curve
     for name, x in trained.parameters.items():
         np.testing.assert_array_equal(again.parameters[name], x)
-
-
-def test_a_checkpoint_of_another_training_is_refused(tmp_path):
-    checkpoint = tmp_path / "c.checkpoint"
-
-    def stop(progress):
-        if progress.step == 40:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        fit(EASY, steps=60, seed=1, checkpoint=checkpoint, every=0, progress=stop)
-    with pytest.raises(vt.InputError, match="from another training"):
-        fit(EASY, steps=60, seed=2, checkpoint=checkpoint)
-    checkpoint.write_bytes(checkpoint.read_bytes()[:-9])
-    with pytest.raises(vt.InputError, match="no safetensors file"):
-        fit(EASY, steps=60, seed=1, checkpoint=checkpoint)
 
 
 def test_interrupted_at_the_first_report_it_starts_anew(tmp_path):
@@ -100,8 +84,8 @@ def test_interrupted_at_the_first_report_it_starts_anew(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit(EASY, steps=3, seed=1, checkpoint=checkpoint, progress=stop)
-    assert [step for step, *_ in fit(EASY, steps=3, seed=1, checkpoint=checkpoint).curve] == [1, 2, 3]
+        fit(ONE, steps=3, seed=1, checkpoint=checkpoint, progress=stop)
+    assert [step for step, *_ in fit(ONE, steps=3, seed=1, checkpoint=checkpoint).curve] == [1, 2, 3]
 
 
 TAMPERED = {
@@ -123,6 +107,7 @@ TAMPERED = {
 
 @pytest.fixture(scope="module")
 def interrupted(tmp_path_factory):
+    """A checkpoint that was kept at the interruption, however long the last time is ago."""
     checkpoint = tmp_path_factory.mktemp("interrupted") / "c.checkpoint"
 
     def stop(progress):
@@ -130,8 +115,18 @@ def interrupted(tmp_path_factory):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit(EASY, steps=60, seed=1, checkpoint=checkpoint, every=0, progress=stop)
+        fit(ONE, steps=60, seed=1, checkpoint=checkpoint, every=1e9, progress=stop)
     return load(checkpoint)
+
+
+def test_a_checkpoint_of_another_training_is_refused(interrupted, tmp_path):
+    checkpoint = tmp_path / "c.checkpoint"
+    save(checkpoint, *interrupted)
+    with pytest.raises(vt.InputError, match="from another training"):
+        fit(ONE, steps=60, seed=2, checkpoint=checkpoint)
+    checkpoint.write_bytes(checkpoint.read_bytes()[:-9])
+    with pytest.raises(vt.InputError, match="no safetensors file"):
+        fit(ONE, steps=60, seed=1, checkpoint=checkpoint)
 
 
 @pytest.mark.parametrize("how", TAMPERED)
@@ -141,7 +136,7 @@ def test_a_tampered_checkpoint_is_refused_in_a_sentence(interrupted, tmp_path, h
     checkpoint = tmp_path / "c.checkpoint"
     save(checkpoint, {name: array for name, array in changed.items() if array is not None}, about)
     with pytest.raises(vt.InputError, match="is damaged, no state of a training of 60 steps; remove it to start anew"):
-        fit(EASY, steps=60, seed=1, checkpoint=checkpoint)
+        fit(ONE, steps=60, seed=1, checkpoint=checkpoint)
 
 
 def test_a_loss_that_runs_off_is_said(monkeypatch):
@@ -150,7 +145,7 @@ def test_a_loss_that_runs_off_is_said(monkeypatch):
 
     monkeypatch.setattr(DeepSetsLesson, "loss", infinite)
     with pytest.raises(vt.InputError, match="no longer finite after 1 of 50 steps; lower the learning rate"):
-        fit(EASY, steps=50)
+        fit(ONE, steps=50)
 
 
 def test_mini_batches_need_few_programs():
@@ -168,20 +163,25 @@ def test_mini_batches_need_few_programs():
         assert place == 0 or min(own) > lesson.sizes[place - 1][1]
 
 
+def drawn(lesson, size, numbers):
+    """Truths and ballots of a mini-batch, compiled, which is quicker than to draw them step by step."""
+    return jax.jit(partial(lesson.draw, size))(jax.random.key(0), jnp.asarray(numbers))
+
+
 def test_specialists_get_a_program_for_each_number_of_alternatives():
     """What a specialist knows depends on how many alternatives there are, so that padding would not do."""
     scenario = SCENARIOS["high-variance"].replace(experience="specialists:2:40:1")
     lesson = DeepSetsLesson(scenario=scenario, alternatives=(3, 5))
     assert {n for _, _, n in lesson.sizes} == {3, 4, 5}
     place, (_, n) = lesson.step(0, 3)
-    _, ballots = lesson.draw(lesson.sizes[place], jax.random.key(0), jnp.asarray((4, n)))
+    _, ballots = drawn(lesson, lesson.sizes[place], (4, n))
     assert (np.sum(np.asarray(ballots.counts) == 40, axis=-1) == 2).all()
 
 
 def test_padding_changes_no_loss():
     """A mini-batch in a larger program has the same distribution, and voters beyond it do not count."""
     lesson = EASY
-    truth, ballots = lesson.draw((8, 6, 5), jax.random.key(0), jnp.asarray((4, 3)))
+    truth, ballots = drawn(lesson, (8, 6, 5), (4, 3))
     assert truth.shape == (8, 5)
     assert np.asarray(ballots.mask).sum(axis=-1).tolist() == [3] * 8
     assert np.asarray(ballots.multiplicity).sum(axis=-1).tolist() == [4] * 8
@@ -195,8 +195,8 @@ def test_a_scenario_of_one_size_is_refused():
 
 
 def test_practice_is_what_it_says_it_is():
-    drawn = jax.jit(decisions, static_argnums=(1, 2, 3))(jax.random.key(1), 300, 9, 7)
-    ranks, counts, times, mask = map(np.asarray, drawn.ballots)
+    sample = jax.jit(decisions, static_argnums=(1, 2, 3))(jax.random.key(1), 300, 9, 7)
+    ranks, counts, times, mask = map(np.asarray, sample.ballots)
     seen = ranks > 0
     assert ((counts > 0) == seen).all()
     length = seen.sum(axis=-1)
@@ -205,9 +205,9 @@ def test_practice_is_what_it_says_it_is():
     assert counts.max() <= 20_000
     assert counts[seen].min() >= 1
     assert (mask.sum(axis=-1) <= 7).all()
-    sigma = np.exp(np.asarray(drawn.scale))
+    sigma = np.exp(np.asarray(sample.scale))
     assert sigma.min() < 0.3 < 30 < sigma.max()
-    log_sigma, told = np.asarray(drawn.setting.log_sigma), np.asarray(drawn.setting.told) > 0
+    log_sigma, told = np.asarray(sample.setting.log_sigma), np.asarray(sample.setting.told) > 0
     alike = np.ptp(log_sigma, axis=-1) < 1e-6
     assert 0.6 < alike[told].mean() < 0.95
     mean = np.where(mask, log_sigma, 0).sum(axis=-1) / np.maximum(mask.sum(axis=-1), 1)
@@ -215,9 +215,10 @@ def test_practice_is_what_it_says_it_is():
     full, top = (ranks.max(axis=-1) == length), (np.sum(ranks == 1, axis=-1) == 1)
     assert 0.4 < full[length > 1].mean() < 0.95
     assert top[length > 1].mean() > 0.8
-    assert {0.0, 1.0} == set(np.unique(np.asarray(drawn.setting.told)))
+    assert {0.0, 1.0} == set(np.unique(np.asarray(sample.setting.told)))
 
 
+@pytest.mark.slow
 def test_the_universal_network_learns():
     lesson = UniversalLesson(cells=600, panels=((4, 4),))
     loss = jax.jit(partial(lesson.loss, lesson.sizes[0]))
@@ -226,6 +227,15 @@ def test_the_universal_network_learns():
         for parameters in (lesson.initial(0), fit(lesson, steps=100, seed=0).parameters)
     )
     assert after < before
+
+
+def test_the_universal_network_can_be_trained():
+    """Without compiling, which takes long: the gradient has the shapes of the parameters."""
+    lesson = UniversalLesson(cells=600, panels=((4, 4),))
+    loss = jax.value_and_grad(partial(lesson.loss, lesson.sizes[0]), has_aux=True)
+    (value, right), gradient = jax.eval_shape(loss, lesson.initial(0), jax.random.key(0), jnp.zeros(2))
+    assert value.shape == right.shape == ()
+    assert jax.tree.map(jnp.shape, gradient) == jax.tree.map(jnp.shape, lesson.initial(0))
     assert all(n <= 50 and m <= 1000 for _, m, n in UniversalLesson().sizes)
 
 
@@ -253,6 +263,7 @@ def test_the_command_trains_a_rule_that_decides(tmp_path):
     assert run("decide", votes, "--rule", "learned").exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_search_keeps_the_best(tmp_path):
     path = tmp_path / "best.safetensors"
     arguments = ("--batches", 30, "--batch-size", 4, "--voters", "3", "--alternatives", "3-3", "--width", 4)
@@ -334,16 +345,22 @@ def test_a_finished_training_is_not_repeated(tmp_path):
     np.testing.assert_array_equal(before.parameters["encoder.0.w"], again.parameters["encoder.0.w"])
 
 
-def test_progress_has_what_would_be_learned():
+@pytest.mark.slow
+def test_progress_has_the_mean_of_past_parameters_where_that_is_learned():
     lesson, seen = UniversalLesson(cells=600, panels=((4, 4),)), []
     trained = fit(lesson, steps=3, progress=seen.append)
     assert [now.step for now in seen] == [1, 2, 3]
     for name, last in trained.parameters.items():
         np.testing.assert_array_equal(seen[-1].parameters[name], last)
-    short = fit(DeepSetsLesson(voters=(3, 4), size=2), steps=2)
-    fit(DeepSetsLesson(voters=(3, 4), size=2), steps=4, progress=seen.append)
+
+
+def test_progress_has_what_would_be_learned():
+    seen = []
+    short = fit(EASY, steps=2)
+    fit(EASY, steps=4, progress=seen.append)
+    assert [now.step for now in seen] == [1, 2, 3, 4]
     for name, last in short.parameters.items():
-        np.testing.assert_array_equal(seen[4].parameters[name], last)
+        np.testing.assert_array_equal(seen[1].parameters[name], last)
 
 
 def test_a_misspelt_setting_is_refused_with_the_nearest(tmp_path):
@@ -354,7 +371,7 @@ def test_a_misspelt_setting_is_refused_with_the_nearest(tmp_path):
 def test_unseen_alternatives_are_no_target():
     scenario = SCENARIOS["high-variance"].replace(experience="uniform:0:1")
     lesson = DeepSetsLesson(SMALL, scenario, (1, 1), (3, 3), 64)
-    _, ballots = lesson.draw((64, 1, 3), jax.random.key(0), jnp.asarray((1, 3)))
+    _, ballots = drawn(lesson, (64, 1, 3), (1, 3))
     np.testing.assert_array_equal(np.asarray(ballots.mask), np.asarray(ballots.counts)[:, 0] > 0)
 
 
@@ -365,6 +382,7 @@ def test_without_jax_the_extra_is_named(tmp_path):
     assert "pip install 'veritally[train]'" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a signal that cannot be caught")
 def test_a_killed_run_goes_on(tmp_path):
     arguments = [sys.executable, "-m", "veritally", "train"]

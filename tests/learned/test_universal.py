@@ -327,7 +327,13 @@ def test_it_is_near_the_posterior(table):
     assert row["correlation"] == pytest.approx(rows[rules[1]]["correlation"], abs=0.02)
 
 
-@pytest.mark.parametrize("told", [{"sigma": 10**0.5, "tau": 1.0}, {}], ids=["told", "not told"])
+@pytest.mark.parametrize(
+    "told",
+    [
+        pytest.param({"sigma": 10**0.5, "tau": 1.0}, id="told"),
+        pytest.param({}, id="not told", marks=pytest.mark.slow),
+    ],
+)
 def test_it_says_of_the_truth_what_the_posterior_says(told):
     """Estimates and P(best) beside the exact ones, in units of the spread of the truths."""
     profile = vt.simulate("low-variance", voters=12, alternatives=6, instances=40, seed=4).profile.as_rankings()

@@ -57,11 +57,11 @@ def test_closed_top_rules(name, profile, sigma):
     [
         ([1, 1], [1, 1]),
         ([3, 1, 7], [1, 2, 0.5]),
-        ([49, 1, 1, 20, 5], [1] * 5),
+        pytest.param([49, 1, 1, 20, 5], [1] * 5, marks=pytest.mark.slow),
         ([1, 1_000_000, 30], [1] * 3),
         ([1_000_000, 1, 1, 1], [1] * 4),
         ([5, 0, 2, 9], [1] * 4),
-        ([1, 7, 1000, 2, 3, 10], [1] * 6),
+        pytest.param([1, 7, 1000, 2, 3, 10], [1] * 6, marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.parametrize("favourite", [0, 2])
@@ -88,7 +88,14 @@ def gradient_of_equal_rivals(own, n):
     return float(-part / whole)
 
 
-@pytest.mark.parametrize(("own", "n"), [(5, 10), (8.9, 30), (12.6, 50), (80, 200), (200, 500)])
+@pytest.mark.parametrize(
+    ("own", "n"),
+    [
+        (5, 10),
+        (200, 500),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((8.9, 30), (12.6, 50), (80, 200))),
+    ],
+)
 def test_top_gradient_with_many_rivals(own, n):
     with mpmath.workdps(20):
         expected = gradient_of_equal_rivals(own, n)
