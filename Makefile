@@ -30,7 +30,7 @@ test: setup
 	$(BIN)/pytest $(SPREAD)
 
 test-slow: setup
-	$(BIN)/pytest $(SPREAD) -m 'slow or examples' --hypothesis-profile many
+	$(BIN)/pytest $(SPREAD) -m 'slow or hypothesis' --hypothesis-profile many
 
 # The suite with the oldest versions that pyproject.toml declares, and with the newest there are.
 test-oldest: .venv-oldest/installed

@@ -26,13 +26,6 @@ for name, number in (("few", 8), ("many", 25)):
 hypothesis.settings.load_profile("few")
 
 
-def pytest_collection_modifyitems(items):
-    """Mark the tests that try random examples."""
-    for item in items:
-        if hypothesis.is_hypothesis_test(getattr(item, "obj", None)):
-            item.add_marker("examples")
-
-
 @pytest.fixture
 def x64():
     """JAX in double precision, for this test alone."""

@@ -41,7 +41,7 @@ def over_profiles(names, most=1000):
     """Make a test of a check of (name, data): for each of the rules, as many examples as it has time for."""
 
     def decorate(check):
-        @pytest.mark.examples
+        @pytest.mark.hypothesis  # as Hypothesis marks its own tests
         @pytest.mark.parametrize("name", names)
         def test(name):
             @settings(max_examples=examples(name, most))
