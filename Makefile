@@ -1,10 +1,12 @@
 # Everything happens in .venv, with the versions of constraints.txt.
 PYTHON ?= python3
 BIN := .venv/bin
+# Tests of one file run mostly on one core, so that they share what they make.
+SPREAD := --numprocesses auto --dist worksteal
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-oldest test-newest fuzz bench peers pages docs format setup clean
+.PHONY: demo test test-slow test-oldest test-newest fuzz bench peers pages docs format setup clean
 
 setup: .venv/installed
 
@@ -17,18 +19,25 @@ setup: .venv/installed
 demo: setup
 	@$(BIN)/veritally decide examples/panel.csv --explain
 
+# One thread for each test, since there is a test for each core.
+test test-slow test-oldest test-newest: export OPENBLAS_NUM_THREADS := 1
+
+# test is for every change; test-slow has the tests that are marked slow, and more random examples.
 test: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest --numprocesses auto
+	$(BIN)/pytest $(SPREAD)
+
+test-slow: setup
+	$(BIN)/pytest $(SPREAD) -m 'slow or hypothesis' --hypothesis-profile many
 
 # The suite with the oldest versions that pyproject.toml declares, and with the newest there are.
 test-oldest: .venv-oldest/installed
-	.venv-oldest/bin/pytest --numprocesses auto
+	.venv-oldest/bin/pytest $(SPREAD)
 
 test-newest: .venv-newest/installed
-	.venv-newest/bin/pytest --numprocesses auto
+	.venv-newest/bin/pytest $(SPREAD)
 
 .venv-oldest/installed: pyproject.toml constraints-oldest.txt
 	$(PYTHON) -m venv --without-pip .venv-oldest

@@ -10,10 +10,10 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
+from calibration import Calibration, calibrate
 from rows import Row, measure_rows
 
 import veritally as vt
-from veritally.experiments.calibration import Calibration, calibrate
 
 RESULTS = Path(__file__).parents[1] / "docs" / "exact"
 TABLES = ("high-variance", "low-variance", "count-noise", "count-replacement")
@@ -66,9 +66,9 @@ def compared(other: str) -> Callable[[Row], Row]:
         rules = ["posterior:votes=rankings", f"posterior:votes=rankings:{other}"]
         options = dict(row)
         found = vt.compare(options.pop("scenario"), rules=rules, baseline=rules[0], **options)
-        told, second = ({entry["rule"]: entry for entry in found.rows()}[rule] for rule in rules)
+        first, second = ({entry["rule"]: entry for entry in found.rows()}[rule] for rule in rules)
         return {
-            "regret": told["regret"],
+            "regret": first["regret"],
             "other": second["regret"],
             "difference": second["difference"],
             "se": second["difference_se"],

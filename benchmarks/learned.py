@@ -13,14 +13,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from models import UNIFORM
+from calibration import Calibration, calibrate
 from rows import Row, measure_rows, read_rows
 
 import veritally as vt
-from veritally.experiments.calibration import Calibration, calibrate
 
 RESULTS = Path(__file__).parents[1] / "docs" / "learned"
 TABLES = ("high-variance", "low-variance", "count-noise", "count-replacement")
+UNIFORM = vt.scenario("high-variance", noise="uniform", experience="uniform:1:3", sigma=2.0)
 _PARTS = 20  # of a measurement, which processes share
 
 # Other conditions: numbers of voters and alternatives, other counts, other noise.

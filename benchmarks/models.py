@@ -13,26 +13,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from universal_task import UniversalTask
 
-from veritally.experiments.tables import measure_tables, published
-from veritally.learned.card import carded, held_out, written
+from learned import UNIFORM
+from veritally.experiments.published import published
+from veritally.experiments.tables import measure_tables
+from veritally.learned.card import card_text, measure_held_out, model_with_card, p_best_of
 from veritally.learned.models import Model, model
-from veritally.learned.rule import Learned
-from veritally.learned.tasks import DeepSetsLesson, UniversalLesson
-from veritally.learned.train import card_path
-from veritally.learned.training import Trained, fit
+from veritally.learned.paths import card_path
+from veritally.learned.tasks import DeepSetsTask
+from veritally.learned.training import TrainingResult, fit
 from veritally.learned.universal import Universal
 from veritally.model.scenario import SCENARIOS
 
 MODELS = Path(__file__).parents[1] / "src" / "veritally" / "learned" / "models"
-UNIFORM = SCENARIOS["high-variance"].replace(noise="uniform", experience="uniform:1:3", sigma=2.0)
-# The lesson, how many mini-batches, and the seed. The paper trains for up to 5,000 mini-batches; ``learned`` was chosen
+# The task, how many mini-batches, and the seed. The paper trains for up to 5,000 mini-batches; ``learned`` was chosen
 # by ``select``.
 RECIPES: dict[str, tuple[Any, int, int]] = {
-    "learned": (DeepSetsLesson(), 2500, 1),
-    "learned-noisy": (DeepSetsLesson(scenario=SCENARIOS["count-noise"]), 5000, 0),
-    "learned-universal": (UniversalLesson(), 70_000, 0),
-    "uniform": (DeepSetsLesson(scenario=UNIFORM), 5000, 0),
+    "learned": (DeepSetsTask(), 2500, 1),
+    "learned-noisy": (DeepSetsTask(scenario=SCENARIOS["count-noise"]), 5000, 0),
+    "learned-universal": (UniversalTask(), 70_000, 0),
+    "uniform": (DeepSetsTask(scenario=UNIFORM), 5000, 0),
 }
 _VOTERS, _ALTERNATIVES = (5, 349), (5, 14)
 _DECISIONS = 400
@@ -40,52 +41,52 @@ _DECISIONS = 400
 
 def train(name: str, folder: Path) -> None:
     """Train a model, or go on with it."""
-    lesson, steps, seed = RECIPES[name]
+    task, steps, seed = RECIPES[name]
 
     def say(now: Any) -> None:
         if now.step % (steps // 50) == 0:
             print(f"{now.step:,} of {now.steps:,}: loss {now.loss:.4f}, accuracy {now.accuracy:.3f}", flush=True)
 
     checkpoint = folder / f"{name}.checkpoint"
-    trained = fit(lesson, steps=steps, seed=seed, checkpoint=checkpoint, progress=say)
-    carded(trained, lesson.to_dict(), steps, seed).save(folder / f"{name}.safetensors")
+    trained = fit(task, steps=steps, seed=seed, checkpoint=checkpoint, progress=say)
+    model_with_card(trained, task.to_dict(), steps, seed).save(folder / f"{name}.safetensors")
     checkpoint.unlink(missing_ok=True)
 
 
 def card(name: str, folder: Path) -> None:
     """Measure the held-out loss and write the card."""
     path = folder / f"{name}.safetensors"
-    held = {}
+    losses = {}
     universal = name.endswith("universal")
     own = {"learned-noisy": "count-noise"}.get(name, "high-variance")
     scenarios = SCENARIOS if universal else {"uniform": UNIFORM} if name == "uniform" else {own: SCENARIOS[own]}
     for table, scenario in scenarios.items():
         if universal:
-            said = Universal(scenario.sigma, 1.0, scenario.count_error, str(path), (1.0, 49.0)).p_best
+            p_best = Universal(scenario.sigma, 1.0, scenario.count_error, str(path), (1.0, 49.0)).p_best
         else:
-            said = Learned(str(path)).rule().p_best
-        held[table] = held_out(said, scenario, _VOTERS, _ALTERNATIVES, decisions=_DECISIONS)
-        print(table, held[table], flush=True)
+            p_best = p_best_of(path)
+        losses[table] = measure_held_out(p_best, scenario, _VOTERS, _ALTERNATIVES, decisions=_DECISIONS)
+        print(table, losses[table], flush=True)
     found = model(path, "universal" if universal else "deepsets")
-    made = Model(found.parameters, found.card | {"held_out": held})
-    made.save(path)
-    card_path(path).write_text(written(made, name), encoding="utf-8")
+    finished = Model(found.parameters, found.card | {"held_out": losses})
+    finished.save(path)
+    card_path(path).write_text(card_text(finished, name), encoding="utf-8")
 
 
 def select(folder: Path) -> None:
     """Train from three seeds, and judge each ten times along the way in low variance, on instances of their own."""
-    lesson, table, paper, rows = DeepSetsLesson(), "low-variance", published(), []
+    task, table, paper, rows = DeepSetsTask(), "low-variance", published(), []
     for seed in range(3):
         kept = {steps: folder / f"learned-{seed}-{steps}.safetensors" for steps in range(500, 5001, 500)}
 
         def keep(now: Any, seed: int = seed, kept: dict[int, Path] = kept) -> None:
             if now.step in kept:
                 curve = [(now.step, now.loss, now.accuracy)]
-                trained = Trained({name: np.asarray(x) for name, x in now.parameters.items()}, curve)
-                carded(trained, lesson.to_dict(), now.step, seed).save(kept[now.step])
+                trained = TrainingResult({name: np.asarray(x) for name, x in now.parameters.items()}, curve)
+                model_with_card(trained, task.to_dict(), now.step, seed).save(kept[now.step])
 
         if not all(path.exists() for path in kept.values()):
-            fit(lesson, steps=max(kept), seed=seed, progress=keep)
+            fit(task, steps=max(kept), seed=seed, progress=keep)
         rules = {f"learned:model={path}": steps for steps, path in kept.items()}
         ledger = folder / "selection.jsonl"
         found = measure_tables(ledger, tables=[table], rules=rules, instances=10_000, seed=1, backend="jax")

@@ -16,7 +16,7 @@ import numpy as np
 from rows import Row, measure_rows, read_rows
 
 import veritally as vt
-from veritally.experiments.measures import Clustered
+from veritally.experiments.measures import ClusteredMeasures
 
 RESULTS = Path(__file__).parents[1] / "docs" / "real"
 BASELINE = "borda"
@@ -91,7 +91,7 @@ def measured(name: str, row: Row) -> Row:
     dataset, number = vt.datasets.load(name), row["instances"]
     profile = vt.stack([dataset.profile.decision(d) for d in range(number)])
     if row.get("counts") == "equal":
-        profile = profile._with(ballots=profile.ballots._replace(counts=np.sign(profile.counts)))
+        profile = profile.with_ballots(profile.ballots.with_counts(np.sign(profile.counts)))
     started = time.perf_counter()
     found = vt.compare(
         profile,
@@ -168,7 +168,7 @@ def believed(row: Row) -> Row:
     belief = vt.decide(dataset.profile, omega=row["omega"]).belief
     best = np.nanargmax(dataset.truth, axis=-1)
     loss = -np.log(np.maximum(np.take_along_axis(belief.p_best, best[:, None], axis=-1)[:, 0], _LEAST))
-    error = Clustered.of(loss[None, None], dataset.clusters).errors[0, 0]
+    error = ClusteredMeasures.of(loss[None, None], dataset.clusters).errors[0, 0]
     called = belief.p_best.max(axis=-1) >= 0.99
     right = np.argmax(belief.p_best, axis=-1) == best
     found = {

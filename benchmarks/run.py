@@ -55,7 +55,7 @@ def median(work, repeats=7):
 scenario = vt.scenario("high-variance", voters=300)
 slow = ("top-monte-carlo", "top-gradient", "learned", "learned-noisy", "learned-universal")
 every = RuleSet.of(None, "values", 10).labels
-lineup = RuleSet.of([name for name in every if name not in slow], "values", 10)
+rule_set = RuleSet.of([name for name in every if name not in slow], "values", 10)
 size, blocks = block_size(scenario), 12
 rng = np.random.default_rng(0)
 
@@ -65,10 +65,10 @@ def draw():
         rng.integers(1, 50, (size, 300, 10))
 
 def column():
-    run(scenario, lineup, ("regret", "accuracy"), 0, 0, blocks * size)
+    run(scenario, rule_set, ("regret", "accuracy"), 0, 0, blocks * size)
 
 column()
-print(json.dumps([median(column), median(draw), len(lineup.labels)]))
+print(json.dumps([median(column), median(draw), len(rule_set.labels)]))
 """
 GROWTH = """
 import sys
@@ -165,6 +165,13 @@ def top_rules():
     return quickest(lambda: exact.scores(ballots)), quickest(lambda: sampled.scores(ballots))
 
 
+def top_gradients():
+    """The gradient of top choices by its own quadrature against that of ``score``; one core."""
+    ballots = vt.simulate("high-variance", voters=300, instances=43, votes="top").profile.ballots
+    own, general = (vt.rule(name) for name in ("top-gradient", "score"))
+    return quickest(lambda: own.scores(ballots)), quickest(lambda: general.scores(ballots))
+
+
 def exact_score(voters):
     """The exact score of so many voters on 10 alternatives, against drawing as many normals; one core."""
     rng = np.random.default_rng(0)
@@ -181,10 +188,10 @@ def exact_score(voters):
 def universal():
     """The universal network's estimates and P(best) at 300 voters, against those of the posterior; one core."""
     ballots = vt.simulate("high-variance", voters=300, instances=10).profile.as_rankings().ballots
-    told = {"sigma": 1000**0.5, "tau": 1.0}
-    network, posterior = (vt.rule(name, **told) for name in ("learned-universal", "posterior"))
-    exact = quickest(lambda: posterior.fitted(ballots).p_best(ballots), 2)
-    return quickest(lambda: network.fitted(ballots).p_best(ballots)) / 10, exact / 10
+    known = {"sigma": 1000**0.5, "tau": 1.0}
+    network, posterior = (vt.rule(name, **known) for name in ("learned-universal", "posterior"))
+    exact = quickest(lambda: posterior.p_best(ballots), 2)
+    return quickest(lambda: network.p_best(ballots)) / 10, exact / 10
 
 
 def growth():
@@ -214,6 +221,7 @@ def main():
     )
     rows.append(row(what, "NumPy drawing its normals and counts", ours, theirs, "10"))
     rows.append(row("`top-gradient`, 300 voters", "`top-monte-carlo` with 100 samples", *top_rules(), "1/3"))
+    rows.append(row("`top-gradient`, 300 voters", "`score` on the same", *top_gradients(), "1/3"))
     ours, theirs, _ = exact_score(1_000_000)
     rows.append(row("`score`, 1,000,000 × 10, one core", "NumPy drawing as many normals", ours, theirs, "300"))
     ours, theirs, ballots = exact_score(50_000)

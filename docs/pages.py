@@ -53,34 +53,36 @@ _MEASURED = {
 
 
 def rules() -> str:
-    """Return the page of all rules; those that share an encoder share a section."""
+    """Return the page of all rules; those that are made of the same share a section."""
     families: dict[type, list[vt.RuleInfo]] = {}
     for info in vt.rules():
-        families.setdefault(info.encoder, []).append(info)
-    return "\n\n".join([_SYMBOLS, *(_family(encoder, infos) for encoder, infos in families.items())]) + "\n"
+        families.setdefault(info.implementation, []).append(info)
+    return (
+        "\n\n".join([_SYMBOLS, *(_family(implementation, infos) for implementation, infos in families.items())]) + "\n"
+    )
 
 
-def _family(encoder: type, infos: list[vt.RuleInfo]) -> str:
+def _family(implementation: type, infos: list[vt.RuleInfo]) -> str:
     title = ", ".join(info.name for info in infos if "+" not in info.name)
-    head = ["| rule | also called | votes | told | cost | from |", "|---|---|---|---|---|---|"]
+    head = ["| rule | also called | votes | parameters | cost | from |", "|---|---|---|---|---|---|"]
     rows = [_row(info) for info in infos]
-    told = set(chain.from_iterable(info.parameters for info in infos))
-    sections = filter(None, _sections(inspect.getdoc(encoder) or "", told))
+    parameters = set(chain.from_iterable(info.parameters for info in infos))
+    sections = filter(None, _sections(inspect.getdoc(implementation) or "", parameters))
     return "\n\n".join([f"## {title}", "\n".join(head + rows), *sections])
 
 
 def _row(info: vt.RuleInfo) -> str:
-    names, told = (" ".join(f"`{name}`" for name in some) for some in (info.aliases, info.parameters))
-    return f"| `{info.name}` | {names} | {info.taken} | {told} | {info.cost} | {_linked(info.reference)} |"
+    names, parameters = (" ".join(f"`{name}`" for name in some) for some in (info.aliases, info.parameters))
+    return f"| `{info.name}` | {names} | {info.taken} | {parameters} | {info.cost} | {_linked(info.reference)} |"
 
 
-def _sections(docstring: str, told: set[str]) -> Iterator[str]:
-    """Turn a docstring into Markdown, with those of its parameters that a user can tell."""
+def _sections(docstring: str, parameters: set[str]) -> Iterator[str]:
+    """Turn a docstring into Markdown, with those of its parameters that a user can give."""
     body, *rest = re.split(r"^(\w+)\n-+\n", _linked(docstring), flags=re.MULTILINE)
     sections = {name: text.strip() for name, text in zip(rest[::2], rest[1::2], strict=True)}
     yield body.strip()
     described = re.findall(r"^(\w.*)\n((?:    .*\n?)+)", sections.get("Parameters", ""), flags=re.MULTILINE)
-    yield "\n".join(f"- `{name}`: {' '.join(text.split())}" for name, text in described if name in told)
+    yield "\n".join(f"- `{name}`: {' '.join(text.split())}" for name, text in described if name in parameters)
     for part in sections.get("Examples", "").split("\n\n"):
         yield f"```python\n{part}\n\n```" if part.startswith(">>>") else part
 

@@ -14,6 +14,7 @@ from veritally.registry import rule_for
 RULES = [info.name for info in vt.rules()]
 SURE = [info.name for info in vt.rules() if not info.stochastic]
 ONE_PASS = [info.name for info in vt.rules() if not info.iterative and not info.stochastic]
+SUMS = [info.name for info in vt.rules() if issubclass(info.implementation, vt.Encoder) and not info.stochastic]
 ANY_VOTES = [info.name for info in vt.rules() if info.votes is None]
 
 # Which JAX has moved.
@@ -41,6 +42,7 @@ def over_profiles(names, most=1000):
     """Make a test of a check of (name, data): for each of the rules, as many examples as it has time for."""
 
     def decorate(check):
+        @pytest.mark.hypothesis  # as Hypothesis marks its own tests
         @pytest.mark.parametrize("name", names)
         def test(name):
             @settings(max_examples=examples(name, most))
@@ -115,7 +117,7 @@ def random_profile(seed, voters=20, alternatives=5, kind="rankings", batch=(), z
 def assert_same(one, other):
     """Whether two single decisions hold the same votes, in whatever order they name things."""
     order = other.select(voters=list(map(str, one.voters)), alternatives=list(map(str, one.alternatives)))
-    for x, y in zip(one.ballots, order.ballots, strict=True):
+    for x, y in zip(one.ballots.arrays, order.ballots.arrays, strict=True):
         np.testing.assert_array_equal(x, y)
 
 

@@ -35,7 +35,7 @@ def test_votes_truth_and_clusters_fit(name, shape, clusters):
     assert dataset.profile.shape == shape
     assert dataset.truth.shape == (shape[0], shape[2])
     assert (len(dataset.clusters), len(set(dataset.clusters))) == (shape[0], clusters)
-    exists = np.broadcast_to(dataset.profile._alternatives.existing(), dataset.truth.shape)
+    exists = np.broadcast_to(dataset.profile.alternative_labels.existing(), dataset.truth.shape)
     np.testing.assert_array_equal(~np.isnan(dataset.truth), exists)
     assert not dataset.truth.flags.writeable
     assert vt.datasets.load(name) is dataset

@@ -27,7 +27,9 @@ def test_none_is_forgotten():
     assert {path.stem for path in (ROOT / "examples").glob("*.py")} == set(ANSWERS)
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "programme_committee")) for name in ANSWERS]
+)
 def test_examples_answer_their_question(name, tmp_path, monkeypatch, capsys):
     picture = tmp_path / f"{name}.svg"
     script = ROOT / "examples" / f"{name}.py"

@@ -171,7 +171,7 @@ def test_contributions_sum_to_the_lead(name, data):
         profile = profile.coarsened(data.draw(st.sampled_from(["values", "differences", "rankings", "top"])))
     outcome = vt.decide(profile, name, **parameters(name, 2))
     explanation = outcome.explain()
-    rounding = max(1e-9, 4 * float(outcome.rounding.max()))
+    rounding = max(1e-9, 4 * float(outcome.fit.rounding.max()))
     assert sum(explanation.contributions.values()) == pytest.approx(explanation.lead, abs=rounding)
 
 
@@ -223,7 +223,9 @@ def test_decide_takes_a_profile_only():
 
 def test_json_is_one_object_with_the_users_names():
     result = json.loads(vt.decide(PANEL, rule="borda").to_json(explain=True))
-    assert list(result)[:8] == ["rule", "winner", "winners", "ranking", "scores", "voters", "alternatives", "warnings"]
+    first = ["rule", "winner", "winners", "ranking", "scores", "voters", "alternatives", "status", "warnings"]
+    assert list(result)[:9] == first
+    assert result["status"] == "converged"
     assert result["scores"] == {"A": 3, "B": 5, "C": 1}
     assert (result["voters"], result["alternatives"]) == (3, 3)
     assert result["explanation"]["pivotal"] == {"cyd": ["A", "B"]}

@@ -8,7 +8,6 @@ from scipy import special
 
 import veritally as vt
 from support import random_profile, scores
-from veritally.rules.pairwise import maximum_likelihood_difference
 
 
 def test_case_1_weighs_each_value_inversely_to_its_variance():
@@ -61,7 +60,7 @@ def test_case_3_likelihood_is_concave_and_its_gradient_at_zero_has_the_sign_of_t
         s = np.sqrt((1 / profile.counts).sum(axis=1))
         gradients = [case_3_gradient(delta, sides, s) for delta in np.linspace(-3, 3, 41)]
         assert (np.diff(gradients) < 0).all()
-        delta = float(maximum_likelihood_difference(profile.ballots))
+        delta = float(vt.rule("majority").difference(profile.ballots))
         direction = scores(profile, "case3")
         assert np.sign(delta) == np.sign(direction[1] - direction[0]) == np.sign(case_3_gradient(0.0, sides, s))
 

@@ -7,7 +7,7 @@ import pytest
 
 import veritally as vt
 from support import random_profile
-from veritally.outcome import Remarks
+from veritally.outcome import WarningLines
 from veritally.progress import listening
 
 decide_module = import_module("veritally.decide")  # as `from veritally import decide` is the function
@@ -51,11 +51,11 @@ def test_each_remark_is_made_once(monkeypatch):
     parts = pieces(batch, monkeypatch, sigma=1, tau=1)
     with pytest.warns(vt.InputWarning, match="no votes compare"):
         whole = vt.decide(batch, sigma=1, tau=1)
-    remarks = Remarks()
+    lines = WarningLines()
     for part in parts:
-        remarks.add(part)
-    assert remarks.lines() == whole.remarks
-    assert len(whole.remarks) == 1
+        lines.add(part)
+    assert lines.lines() == whole.rule_warnings
+    assert len(whole.rule_warnings) == 1
 
 
 def test_progress_is_heard():

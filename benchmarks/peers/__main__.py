@@ -12,7 +12,7 @@ import veritally as vt
 from peers import report
 from peers.cells import INSTANCES, SCENARIOS, Cell, dataset, scenario
 from peers.methods import METHODS, Method
-from veritally.experiments.measures import measure, summary
+from veritally.experiments.measures import measure, summarize
 
 _ALONE = 20  # decisions to time one by one
 _BY_NAME = {method.name: method for method in METHODS}
@@ -70,7 +70,7 @@ def measured(row: Row) -> Row:
     part = cell.first(row["instances"])
     next(iter(map(method.scores, cell.singles(1))))  # what is compiled or loaded at first
     own, spent = kept(method.name, part)
-    both = summary(np.stack([kept(other, cell)[0][: len(own)], own])[None], part.clusters)
+    both = summarize(np.stack([kept(other, cell)[0][: len(own)], own])[None], part.clusters)
     difference, error = both.differences(0)
     found = {
         "regret": float(both.means[0, 1]),

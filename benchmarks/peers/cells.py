@@ -30,8 +30,8 @@ class Cell:
         The votes, as values.
     truth, tie_breakers
         ``(decision, alternative)``: what is true, and what ties are broken by.
-    told
-        What our rules are told: of scenarios all, of data sets nothing.
+    known
+        What our rules may know: of scenarios all, of data sets nothing.
     each
         The votes of each decision, for other libraries.
     clusters
@@ -41,7 +41,7 @@ class Cell:
     profile: vt.Profile
     truth: np.ndarray
     tie_breakers: np.ndarray
-    told: KnownParameters
+    known: KnownParameters
     each: list[Votes]
     clusters: Sequence[Any] | None = None
 
@@ -83,10 +83,10 @@ class Cell:
 def scenario(name: str, voters: int) -> Cell:
     """Draw a scenario of the paper."""
     trials = vt.simulate(name, voters=voters, instances=INSTANCES[voters], seed=_SEED)
-    told = KnownParameters.of(trials.scenario)
+    known = KnownParameters.of(trials.scenario)
     values, counts = np.asarray(trials.profile.values), np.asarray(trials.profile.counts)
-    each = [Votes(x, c, told.sigma, told.tau, told.sigma) for x, c in zip(values, counts, strict=True)]
-    return Cell(trials.profile, np.asarray(trials.truth), np.asarray(trials.tie_breakers), told, each)
+    each = [Votes(x, c, known.sigma, known.tau, known.sigma) for x, c in zip(values, counts, strict=True)]
+    return Cell(trials.profile, np.asarray(trials.truth), np.asarray(trials.tie_breakers), known, each)
 
 
 def dataset(name: str) -> Cell:

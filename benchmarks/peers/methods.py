@@ -49,7 +49,7 @@ def _own(rule: str, kind: str, cell: Cell) -> np.ndarray:
     given = {kind: cell.votes[kind]} | ({} if kind == "pairs" else {"counts": np.asarray(cell.profile.counts)})
     profile = vt.Profile(**given, voters=cell.profile.voters, alternatives=cell.profile.alternatives)
     entry = Entry.of(rule)
-    return np.asarray(entry.make(cell.told, 0).scores(profile.coarsened(entry.votes).ballots))
+    return np.asarray(entry.make(cell.known, 0).scores(profile.coarsened(entry.votes).ballots))
 
 
 def _ours(name: str, kind: str = "ranks", most: Limits = _ALL) -> Method:

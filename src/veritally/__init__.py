@@ -9,7 +9,10 @@ from veritally.errors import InputError, InputWarning, TieError
 from veritally.explain import Explanation
 from veritally.io.votes import read, to_frame, write
 from veritally.outcome import Outcome
-from veritally.registry import RuleInfo, rule, rules
+from veritally.registry import register, rule, rules
+from veritally.rules.info import RuleInfo
+from veritally.rules.protocol import Fit, Rule, Status
+from veritally.rules.sums import Encoder, Encoding, SumRule
 from veritally.votes.combine import concat, stack
 from veritally.votes.profile import Profile
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from veritally import datasets, plots
     from veritally.citation import cite
     from veritally.experiments.compare import Comparison, compare
-    from veritally.experiments.report import reproduce
+    from veritally.experiments.reproduce import reproduce
     from veritally.io.pref_voting import from_pref_voting
     from veritally.io.truth import read_truth, write_truth
     from veritally.learned.train import train
@@ -25,13 +28,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Comparison",
+    "Encoder",
+    "Encoding",
     "Explanation",
+    "Fit",
     "InputError",
     "InputWarning",
     "Outcome",
     "Profile",
+    "Rule",
     "RuleInfo",
     "Scenario",
+    "Status",
+    "SumRule",
     "TieError",
     "Trials",
     "cite",
@@ -45,6 +54,7 @@ __all__ = [
     "plots",
     "read",
     "read_truth",
+    "register",
     "reproduce",
     "rule",
     "rules",
@@ -69,7 +79,7 @@ _LATER = {
     "model": "model",
     "plots": "plots",
     "read_truth": "io.truth",
-    "reproduce": "experiments.report",
+    "reproduce": "experiments.reproduce",
     "scenario": "model",
     "simulate": "model",
     "train": "learned.train",

@@ -13,10 +13,12 @@ from veritally.errors import InputError, InputWarning, quoted
 from veritally.learned.models import SHIPPED
 from veritally.model.parameters import checked_parameters
 from veritally.outcome import Outcome, TieBreak
-from veritally.registry import RuleInfo, rule_for
-from veritally.rules.rule import scores_of
-from veritally.votes.ballots import by_kind
+from veritally.registry import rule_for
+from veritally.rules.info import RuleInfo
+from veritally.rules.protocol import Rule
+from veritally.rules.sums import scores_of
 from veritally.votes.combine import concat
+from veritally.votes.kinds import by_kind
 from veritally.votes.profile import Profile
 
 _LARGEST = 1e150  # of a score, in absolute value
@@ -26,7 +28,7 @@ _MOST_AT_ONCE = 100  # decisions
 
 def decide(
     profile: Profile | Sequence[Profile],
-    rule: str | None = None,
+    rule: str | Rule | None = None,
     *,
     choose: int = 1,
     tie_break: TieBreak = "error",
@@ -41,7 +43,8 @@ def decide(
         The votes; finer ones than the rule needs are coarsened. A list of profiles, of the same or different kinds, is
         one decision by all their voters.
     rule
-        A name or alias from :func:`veritally.rules`; by default ``posterior``, with a ``model`` ``learned``.
+        A name or alias from :func:`veritally.rules`, or a rule of one's own as an object; by default ``posterior``,
+        with a ``model`` ``learned``.
     choose
         How many alternatives to choose.
     tie_break
@@ -68,14 +71,14 @@ def decide(
     if not isinstance(profile, Profile):
         raise InputError(f"decide takes a Profile, not {type(profile).__name__}; vt.read makes one of files and frames")
     outcome = Question.of(profile, rule, choose, tie_break, seed, parameters).outcome()
-    for message in outcome.remarks:
+    for message in outcome.rule_warnings:
         warnings.warn(message, InputWarning, stacklevel=2)
     return outcome
 
 
 def questions(
     profile: Profile,
-    rule: str | None = None,
+    rule: str | Rule | None = None,
     *,
     choose: int = 1,
     tie_break: TieBreak = "error",
@@ -85,7 +88,7 @@ def questions(
     """Return what to decide, some decisions of a batch at a time, each some seconds of work.
 
     Their outcomes say of each decision what :func:`decide` says. A single decision, and a batch whose decisions are not
-    independent, are one question. Outcomes do not warn: what there is to remark on is in :attr:`Outcome.remarks`.
+    independent, are one question. Outcomes do not warn: what there is to warn of is in :attr:`Outcome.rule_warnings`.
     """
     whole_question = Question.of(profile, rule, choose, tie_break, seed, parameters)
     size = whole_question.piece
@@ -110,7 +113,7 @@ class Question:
     def of(
         cls,
         profile: Profile,
-        rule: str | None,
+        rule: str | Rule | None,
         choose: int,
         tie_break: TieBreak,
         seed: int,
@@ -149,26 +152,23 @@ class Question:
             parameters["seed"] = self.seed
         made = self.info.make(**checked_parameters(parameters, profile))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what comes of it is refused below
-            method = made.fitted(profile.ballots, self.seed)
-            scores, rounding = method.score(profile.ballots)
-        _require_finite(scores, self.parameters.get("model"))
-        _require_evidence(scores, profile, self.choose)
+            fit = made.fit(profile.ballots)
+        _require_finite(fit.scores, self.parameters.get("model"))
+        _require_evidence(fit.scores, profile, self.choose)
         return Outcome(
             rule=self.info.name,
             profile=profile,
-            method=method,
-            raw_scores=scores,
-            rounding=rounding,
+            method=made,
+            fit=fit,
             choose=self.choose,
             tie_break=self.tie_break,
             seed=(self.seed,),
-            details=method.details(profile.ballots),
-            told=dict(self.parameters),
+            parameters=dict(self.parameters),
             before=self.before,
         )
 
 
-def evaluate(profile: Profile, rules: Iterable[str], **parameters: Any) -> dict[str, Array]:
+def evaluate(profile: Profile, rules: Iterable[str | Rule], **parameters: Any) -> dict[str, Array]:
     """Return the scores of several rules on the same votes, −inf for alternatives without evidence.
 
     Votes are coarsened once for each kind, and rules that differ only in how they decode share one tally. Each rule

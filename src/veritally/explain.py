@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veritally.arrays import Array, namespace
+from veritally.rules.protocol import Fit
 
 if TYPE_CHECKING:
     from veritally.outcome import Outcome
@@ -49,8 +50,8 @@ class Explanation:
         came out pulls neither way.
         """
         pair = self._pair
-        halfway = float(np.mean(np.asarray(self.outcome.raw_scores)[pair]))
-        weights = np.asarray(self.outcome.method.weights(self.outcome.profile.ballots, halfway), dtype=float)
+        halfway = float(np.mean(np.asarray(self.outcome.fit.scores)[pair]))
+        weights = np.asarray(self.outcome.contributions(halfway), dtype=float)
         return weights[:, pair[0]] - (weights[:, pair[1]] if len(pair) > 1 else 0)
 
     @cached_property
@@ -59,7 +60,7 @@ class Explanation:
         if self.runner_up is None:
             return 0.0
         tied = any({self.winner, self.runner_up} <= set(tier) for tier in self.outcome.ranking)
-        first, second = np.asarray(self.outcome.raw_scores)[self._pair]
+        first, second = np.asarray(self.outcome.fit.scores)[self._pair]
         return 0.0 if tied else float(first - second)
 
     @cached_property
@@ -85,7 +86,7 @@ class Explanation:
         A ballot that stands for several voters is removed whole.
         """
         profile = self.outcome.profile
-        without = self._chosen(*self.outcome.method.leave_one_out(profile.ballots))
+        without = self._chosen(self.outcome.method.leave_one_out(profile.ballots, self.outcome.fit))
         changing = np.any(without != self._actual, axis=-1)
         changing &= np.asarray(profile.multiplicity) > 0
         return {profile.voters[i]: self._named(without[i]) for i in np.flatnonzero(changing)}
@@ -97,8 +98,8 @@ class Explanation:
         xp = namespace(ballots.counts)
         seen = ballots.counts > 0
         mean = xp.sum(ballots.counts) / xp.sum(xp.astype(seen, ballots.counts.dtype))
-        alike = ballots._replace(counts=xp.where(seen, mean, 0))
-        return self._named(self._chosen(*self.outcome.method.score(alike)))
+        alike = ballots.with_counts(xp.where(seen, mean, 0))
+        return self._named(self._chosen(self.outcome.method.refit(alike, self.outcome.fit)))
 
     @property
     def counts_mattered(self) -> bool:
@@ -107,10 +108,10 @@ class Explanation:
 
     @cached_property
     def _actual(self) -> Array:
-        return self._chosen(self.outcome.raw_scores, self.outcome.rounding)
+        return self._chosen(self.outcome.fit)
 
-    def _chosen(self, scores: Array, rounding: Array) -> Array:
-        return among_best(np.asarray(scores), np.asarray(rounding), self.outcome.choose)
+    def _chosen(self, fit: Fit) -> Array:
+        return among_best(np.asarray(fit.scores), np.asarray(fit.rounding), self.outcome.choose)
 
     def _named(self, marks: Array) -> list[Any]:
         return [self.outcome.profile.alternatives[j] for j in np.flatnonzero(marks)]

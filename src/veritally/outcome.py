@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -13,39 +13,13 @@ from veritally.arrays import Array, namespace
 from veritally.errors import TieError, quoted
 from veritally.explain import Explanation, among_best
 from veritally.inference.belief import LEVEL, Belief, smallest_set, stacked
-from veritally.votes.ballots import Ballots
+from veritally.rules.protocol import Fit, Rule, Status
 from veritally.votes.labels import first_few
 from veritally.votes.profile import Profile
 
 TieBreak: TypeAlias = Literal["error", "first", "random"]
 
 T = TypeVar("T")
-
-
-class Method(Protocol):
-    """What an outcome asks of the rule that made it."""
-
-    def score(self, ballots: Ballots) -> tuple[Array, Array]:
-        """Return scores, and how far rounding may have driven each."""
-
-    @property
-    def normalized(self) -> bool:
-        """Whether scores are means, not sums."""
-
-    def weights(self, ballots: Ballots, origin: float = 0.0) -> Array:
-        """Return what each voter adds to each score, measured from an origin where scores are means."""
-
-    def leave_one_out(self, ballots: Ballots) -> tuple[Array, Array]:
-        """Return the same without each voter in turn."""
-
-    def decision(self, d: int, ballots: Ballots) -> "Method":
-        """Return the rule as it is for one decision of a batch."""
-
-    def remarks(self, ballots: Ballots, names: tuple[Any, ...]) -> list[str]:
-        """Say what deserves a look about a single decision."""
-
-    def odd(self, ballots: Ballots) -> Array | bool:
-        """Say which decisions there is something to remark about."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,24 +40,24 @@ class Outcome:
     tie_break
         What to do where a tie stands in the way of a single answer: ``"error"``, ``"first"`` (by the order of the
         alternatives) or ``"random"`` (by ``seed``).
-    details
-        Further results of the rule, by name; for ``majority`` the maximum-likelihood difference ``delta``.
-    told
-        The parameters that the rule was given, by name.
+    method
+        The rule itself.
+    fit
+        What the rule found, as arrays.
+    parameters
+        Those that the rule was given, by name.
     before
         How many decisions stand before these, where a batch was decided in pieces.
     """
 
     rule: str
     profile: Profile
-    method: Method
-    raw_scores: Array
-    rounding: Array
+    method: Rule
+    fit: Fit
     choose: int = 1
     tie_break: TieBreak = "error"
     seed: tuple[int, ...] = (0,)
-    details: Mapping[str, Array] = field(default_factory=dict)
-    told: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     before: int = 0
 
     def unstack(self) -> list["Outcome"]:
@@ -99,12 +73,9 @@ class Outcome:
         return replace(
             self,
             profile=profile,
-            method=self.method.decision(d, profile.ballots),
-            raw_scores=self.raw_scores[d][..., : profile.shape[-1]],
-            rounding=self.rounding[d][..., : profile.shape[-1]],
+            fit=self.fit.decision(d, *profile.shape[-2:]),
             seed=(*self.seed, self.before + d),
             before=0,
-            details={name: value[d] for name, value in self.details.items()},
         )
 
     def singles(self) -> "list[tuple[Any, Outcome]]":
@@ -132,7 +103,7 @@ class Outcome:
     @cached_property
     def _kept(self) -> list[int]:
         """Positions of the alternatives that have a score, in a single decision."""
-        return [int(j) for j in np.flatnonzero(np.asarray(self.raw_scores) > -np.inf)]
+        return [int(j) for j in np.flatnonzero(np.asarray(self.fit.scores) > -np.inf)]
 
     @property
     def alternatives(self) -> Any:
@@ -142,13 +113,30 @@ class Outcome:
     @property
     def scores(self) -> Array:
         """Σ_i w_ij for each of :attr:`alternatives`; in a batch, −inf for those left out."""
-        return self.raw_scores if self.profile.batch else self._columns(self.raw_scores)
+        return self.fit.scores if self.profile.batch else self._columns(self.fit.scores)
+
+    def contributions(self, origin: float = 0.0) -> Array:
+        """Return what each voter adds to each score, ``(..., voter, alternative)``, those left out included.
+
+        Where scores are means, they are measured from the ``origin``.
+        """
+        return self.method.contributions(self.profile.ballots, self.fit, origin)
 
     @cached_property
     def weights(self) -> Array:
         """w_ij, what each voter adds to each score, ``(..., voter, alternative)``; they sum to the scores."""
-        weights = self.method.weights(self.profile.ballots)
+        weights = self.contributions()
         return weights if self.profile.batch else self._columns(weights)
+
+    @property
+    def details(self) -> Mapping[str, Array]:
+        """Further results of the rule, by name; for ``majority`` the maximum-likelihood difference ``delta``."""
+        return self.fit.details
+
+    @property
+    def status(self) -> Any:
+        """Whether what the rule looked for was found: ``"converged"``, or how it ended instead."""
+        return self._each(lambda one: Status(int(one.fit.status)).label)
 
     def _columns(self, x: Array) -> Array:
         xp = namespace(x)
@@ -168,12 +156,10 @@ class Outcome:
     @cached_property
     def _whole_belief(self) -> Belief | None:
         """The same with all alternatives; that of a batch is put together from those of its decisions."""
-        ask = getattr(self.method, "belief", None)
-        if ask is None:
+        if self.fit.posterior is None:
             return None
         if not self.profile.batch:
-            belief: Belief = ask()
-            return belief
+            return self.method.belief(self.profile.ballots, self.fit, self.seed[0])
         return stacked([one._whole_belief for one in self._decisions], self.profile.shape[-1])  # type: ignore[misc]
 
     @cached_property
@@ -181,11 +167,8 @@ class Outcome:
         """The probability that each of :attr:`alternatives` is the best; None for rules that give none."""
         if self.belief is not None:
             return self.belief.p_best
-        ask = getattr(self.method, "p_best", None)
-        if ask is None:
-            return None
-        said = ask(self.profile.ballots)
-        return said if self.profile.batch else self._columns(said)
+        said = self.fit.p_best
+        return said if said is None or self.profile.batch else self._columns(said)
 
     @property
     def p_chosen(self) -> Any:
@@ -194,11 +177,8 @@ class Outcome:
 
     @property
     def scale(self) -> Any:
-        """σ/τ and the ends of its 95% interval, ``(..., 3)``, equal where it was told; None for rules without."""
-        if self.belief is not None:
-            return self.belief.scale
-        ask = getattr(self.method, "scale", None)
-        return None if ask is None else ask(self.profile.ballots)
+        """σ/τ and the ends of its 95% interval, ``(..., 3)``, equal where it was given; None for rules without."""
+        return self.fit.scale
 
     @property
     def expected_regret(self) -> Any:
@@ -219,7 +199,7 @@ class Outcome:
             return None
 
         def near(one: "Outcome") -> list[Any]:
-            first, *others = one._drawn()
+            first, *others = one.ordered_positions()
             above = one.belief.p_above  # type: ignore[union-attr]
             return one._names([j for j in others if above[first, j] < LEVEL])
 
@@ -228,9 +208,9 @@ class Outcome:
     # Order
 
     @cached_property
-    def _tiers(self) -> list[list[int]]:
+    def tier_positions(self) -> list[list[int]]:
         """Positions among the alternatives, best first; scores too close to tell apart share a tier."""
-        return tiers(np.asarray(self.scores), np.asarray(self._columns(self.rounding)))
+        return tiers(np.asarray(self.scores), np.asarray(self._columns(self.fit.rounding)))
 
     @property
     def voters(self) -> Any:
@@ -245,12 +225,12 @@ class Outcome:
     @property
     def ranking(self) -> Any:
         """Tiers of names, best first: ``[["B"], ["A", "C"]]`` says that A and C tie behind B."""
-        return self._each(lambda one: [one._names(tier) for tier in one._tiers])
+        return self._each(lambda one: [one._names(tier) for tier in one.tier_positions])
 
     @property
     def winners(self) -> Any:
         """Names of all alternatives that share the highest score."""
-        return self._each(lambda one: one._names(one._tiers[0]))
+        return self._each(lambda one: one._names(one.tier_positions[0]))
 
     @property
     def winner(self) -> Any:
@@ -265,27 +245,27 @@ class Outcome:
     @cached_property
     def ordered(self) -> Any:
         """All alternatives, best first, ties in the order of the tie-break (of the alternatives if there is none)."""
-        return self._each(lambda one: one._names(one._drawn()))
+        return self._each(lambda one: one._names(one.ordered_positions()))
 
     def _names(self, positions: list[int]) -> list[Any]:
         names = self.alternatives
         return [names[j] for j in positions]
 
-    def _drawn(self) -> list[int]:
+    def ordered_positions(self) -> list[int]:
         """Positions, best first, each tier in the order of the tie-break."""
         if self.tie_break != "random":
-            return [j for tier in self._tiers for j in tier]
+            return [j for tier in self.tier_positions for j in tier]
         rng = np.random.default_rng(self.seed)
-        return [tier[int(p)] for tier in self._tiers for p in rng.permutation(len(tier))]
+        return [tier[int(p)] for tier in self.tier_positions for p in rng.permutation(len(tier))]
 
     def _first(self, k: int) -> list[Any]:
         """Return the best k, if no unbroken tie stands across the border."""
         if self.tie_break == "error":
-            ends = np.cumsum([len(tier) for tier in self._tiers])
+            ends = np.cumsum([len(tier) for tier in self.tier_positions])
             across = int(np.searchsorted(ends, k))
             if ends[across] > k:
                 place = "first place" if k == 1 else f"the last of {k} places"
-                names = " and ".join(map(str, self._names(self._tiers[across])))
+                names = " and ".join(map(str, self._names(self.tier_positions[across])))
                 raise TieError(f"{names} tie for {place}; choose a tie-break, first or random")
         return list(self.ordered[:k])
 
@@ -294,38 +274,42 @@ class Outcome:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What deserves a look: ignored voters, alternatives left out, maxima at infinity."""
-        return self.profile.warnings + self.remarks
+        return self.profile.warnings + self.rule_warnings
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def rule_warnings(self) -> tuple[str, ...]:
         """The warnings that come from the rule, not from the votes alone."""
         if self.profile.batch:
-            remarks = Remarks()
-            remarks.add(self)
-            return remarks.lines()
+            several = WarningLines()
+            several.add(self)
+            return several.lines()
         messages = []
         seen = np.sum(np.asarray(self.profile.counts) > 0, axis=0)
         names = self.profile.alternatives
         kept = set(self._kept)
         if out := [str(name) for j, name in enumerate(names) if j not in kept]:
             messages.append(f"no evidence about {', '.join(out)}: left out")
-        lone = [str(names[self._kept[j]]) for j in self._tiers[0] if seen[self._kept[j]] == 1]
+        lone = [str(names[self._kept[j]]) for j in self.tier_positions[0] if seen[self._kept[j]] == 1]
         if lone and len(self.profile) > 2:
             messages.append(f"only one voter saw {', '.join(lone)}, which comes out best")
-        messages += self.method.remarks(self.profile.ballots, self.profile.alternatives)
+        messages += [said.format(*map(str, names)) for said in self.fit.warnings.get(0, ())]
+        status = Status(int(self.fit.status))
+        if status.message and not any(said.startswith(status.message) for said in messages):
+            messages.append(status.message)
         if any(np.isinf(value) for value in self.details.values()):
             messages.append("all voters agree, so the maximum-likelihood difference is infinite")
         return tuple(messages)
 
-    def _odd(self) -> "list[tuple[Any, Outcome]]":
-        """Return the decisions of a batch that may have remarks, found without taking all of them apart."""
-        scores, seen = np.asarray(self.raw_scores), np.sum(np.asarray(self.profile.counts) > 0, axis=-2)
-        odd = (scores == -np.inf).any(axis=-1)
-        odd |= (among_best(scores, np.asarray(self.rounding)) & (seen == 1)).any(axis=-1)
+    def decisions_with_warnings(self) -> "list[tuple[Any, Outcome]]":
+        """Return the decisions of a batch that may have warnings, found without taking all of them apart."""
+        scores, seen = np.asarray(self.fit.scores), np.sum(np.asarray(self.profile.counts) > 0, axis=-2)
+        found = (scores == -np.inf).any(axis=-1)
+        found |= (among_best(scores, np.asarray(self.fit.rounding)) & (seen == 1)).any(axis=-1)
+        found |= np.asarray(self.fit.status) != Status.CONVERGED
         for value in self.details.values():
-            odd |= np.isinf(np.asarray(value))
-        odd |= np.asarray(self.method.odd(self.profile.ballots))
-        wanted = np.flatnonzero(odd.reshape(self.profile.batch[0], -1).any(axis=1))
+            found |= np.isinf(np.asarray(value))
+        found.flat[list(self.fit.warnings)] = True
+        wanted = np.flatnonzero(found.reshape(self.profile.batch[0], -1).any(axis=1))
         return [(self.profile.decision_names[d], self._decision(int(d), self.profile.decision(int(d)))) for d in wanted]
 
     def explain(self) -> Any:
@@ -345,6 +329,7 @@ class Outcome:
             "scores": {str(name): float(score) for name, score in zip(self.alternatives, self.scores, strict=True)},
             "voters": self.voters,
             "alternatives": len(self.alternatives),
+            "status": self.status,
             "warnings": list(self.warnings),
         }
         if self.choose > 1:
@@ -411,7 +396,7 @@ class Outcome:
         p_best = None if self.p_best is None else np.reshape(self.p_best, (-1, np.shape(self.p_best)[-1]))
         for d, (decision, one) in enumerate(self.singles()):
             rank = 1
-            for tier in one._tiers:
+            for tier in one.tier_positions:
                 rows += [(decision, one.alternatives[j], float(one.scores[j]), rank, rank == 1) for j in tier]
                 rank += len(tier)
                 if p_best is not None:
@@ -433,20 +418,20 @@ class Outcome:
         return f"Outcome({self.rule}: {' > '.join(' = '.join(map(str, tier)) for tier in self.ranking)})"
 
 
-class Remarks:
-    """What there is to remark on several batches, each remark once with the decisions it is about."""
+class WarningLines:
+    """Warnings about several batches, each once with the decisions it is about."""
 
     def __init__(self) -> None:
         self._about: dict[str, list[Any]] = {}
 
     def add(self, outcome: Outcome) -> None:
-        """Take up what there is to remark on one more batch."""
-        for name, one in outcome._odd():
-            for message in one.remarks:
+        """Take up those of one more batch."""
+        for name, one in outcome.decisions_with_warnings():
+            for message in one.rule_warnings:
                 self._about.setdefault(message, []).append(name)
 
     def lines(self) -> tuple[str, ...]:
-        """Return a sentence for each remark."""
+        """Return a sentence for each warning."""
         return tuple(
             f"decision{'s' if len(names) > 1 else ''} {first_few(names, 2, quoted)}: {message}"
             for message, names in self._about.items()

@@ -129,7 +129,7 @@ def draw_belief(outcome: Outcome, ax: Any, top: int | None = None) -> None:
     """
     belief, k = outcome.belief, outcome.choose
     assert belief is not None
-    order = outcome._drawn()[:top]
+    order = outcome.ordered_positions()[:top]
     rows = np.arange(len(order))
     scores = np.asarray(outcome.scores, dtype=float)[order]
     low, high, best = (np.asarray(x)[order] for x in (belief.low, belief.high, belief.p_among(k)))
@@ -158,10 +158,10 @@ def draw(outcome: Outcome, ax: Any, top: int | None = None) -> None:
     """Draw a single decision on matplotlib axes: bars of stacked contributions, a mark at each score."""
     order = outcome.ordered[:top]
     columns = [outcome.profile.alternatives.index(name) for name in order]
-    scores = np.asarray(outcome.raw_scores, dtype=float)[columns]
+    scores = np.asarray(outcome.fit.scores, dtype=float)[columns]
     # Means are measured from their middle, so that bars tell who pulls up and who pulls down.
     origin = float(scores.mean()) if outcome.method.normalized else 0.0
-    raw = np.asarray(outcome.method.weights(outcome.profile.ballots, origin), dtype=float)
+    raw = np.asarray(outcome.contributions(origin), dtype=float)
     weights = raw[:, columns]
     voters = outcome.profile.voters
     influence = np.argsort(-np.abs(weights).sum(axis=1), kind="stable")

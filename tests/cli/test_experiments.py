@@ -103,7 +103,7 @@ def test_progress_in_a_log(monkeypatch, capsys):
     clock = iter([0.0, *(10.0 * step for step in range(1, 30))])
     monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(progress, "_FELT", 2.0)
-    with progress.bar("Work") as update:
+    with progress.progress_bar("Work") as update:
         for done in (0.4, 0.45, 0.6, 1.0):
             update(done)
     assert capsys.readouterr().err == "Work: 60% done, about 60 s left\n"

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import veritally as vt
 from support import random_profile
 from veritally.cli import cli, progress
-from veritally.inference import fitted
+from veritally.inference import sampling
 
 decide_module = import_module("veritally.decide")  # as `from veritally import decide` is the function
 
@@ -65,8 +65,8 @@ def test_pieces_have_the_same_json_but_for_rounding(votes, monkeypatch):
 
 
 def test_how_sure_it_is_is_found_out_once_for_each_decision(votes, monkeypatch):
-    calls, summarised = [], fitted.summarised
-    monkeypatch.setattr(fitted, "summarised", lambda *args, **given: calls.append(1) or summarised(*args, **given))
+    calls, summarised = [], sampling.summarised
+    monkeypatch.setattr(sampling, "summarised", lambda *args, **given: calls.append(1) or summarised(*args, **given))
     assert run(votes, "--sigma", 1, "--tau", 1).exit_code == 0
     assert len(calls) == 5
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veritally.cli import cli
-from veritally.cli.tables import _with_error
+from veritally.cli.tables import with_error
 from veritally.votes.labels import visible
 
 HOSTILE = "\x1b[2J\x1b[1;31mA\u202eB\x9b3J\x07"
@@ -78,7 +78,7 @@ def test_names_in_errors_warnings_and_checks_are_shown_not_obeyed(tmp_path, host
         assert "\x1b" not in said
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize("encoding", ["ascii", pytest.param("latin-1", marks=pytest.mark.slow), "utf-8"])
 def test_json_is_the_same_on_any_terminal(tmp_path, encoding):
     path = tmp_path / "votes.csv"
     names = ["日本", "中国", "Zoë", HOSTILE]
@@ -135,7 +135,7 @@ def test_a_closed_stream_gets_nothing_and_the_other_no_more(tmp_path):
         "    def cancel(self): pass\n"
         "progress.threading.Timer = Now\n"
         "with progress.working('votes.csv'): pass\n"
-        "with progress.bar('Work') as update: update(0.0); update(1.0)"
+        "with progress.progress_bar('Work') as update: update(0.0); update(1.0)"
     )
     for shell in ("2>&-", ""):
         command = ["sh", "-c", f'"$0" -c "$1" {shell}', sys.executable, code]
@@ -167,4 +167,4 @@ def test_a_command_with_standard_error_closed_prints_what_it_does_otherwise(tmp_
     ],
 )
 def test_numbers_have_the_digits_that_their_errors_leave(number, error, size, text):
-    assert _with_error(number, error, size) == text
+    assert with_error(number, error, size) == text

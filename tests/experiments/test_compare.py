@@ -15,8 +15,9 @@ from veritally.experiments.run import judge_drawn, run
 from veritally.io.truth import truth_table
 from veritally.model.known import KnownParameters
 from veritally.model.simulation import draws
-from veritally.rules.rule import scores_of
-from veritally.votes.ballots import TopChoices, by_kind
+from veritally.rules.sums import scores_of
+from veritally.votes.kinds import by_kind
+from veritally.votes.top import TopChoices
 
 RULES = ("mean", "borda", "pairwise", "top-zero")
 
@@ -67,18 +68,18 @@ def test_jax_agrees_within_standard_errors():
 def test_jax_gives_the_same_measures_on_the_same_draws(x64):
     scenario = vt.scenario("count-replacement", voters=20)
     fitting = [info for info in vt.rules() if info.fits("values", 10) and not info.stochastic and not info.required]
-    lineup = RuleSet.of([info.name for info in fitting if not info.iterative], "values", 10)
+    rule_set = RuleSet.of([info.name for info in fitting if not info.iterative], "values", 10)
     drawn = next(draws(scenario, 0, 0, 50))
-    judged = partial(judge_drawn, lineup, ("regret",), KnownParameters(1.0), "values", key=(0, 0))
+    judged = partial(judge_drawn, rule_set, ("regret",), KnownParameters(1.0), "values", key=(0, 0))
     ours, theirs = judged(drawn), jax.jit(judged)(type(drawn)(*map(jnp.asarray, drawn)))
     np.testing.assert_allclose(ours, theirs, atol=1e-12)
 
 
 def test_shared_work_gives_what_each_rule_gives_alone():
     profile = vt.simulate("high-variance", voters=7, instances=5, experience="uniform:0:9").profile
-    lineup = RuleSet.of(None, "values", 10)
-    ballots = by_kind(profile.ballots, lineup.kinds)
-    made = lineup.make(KnownParameters(1.0), 3)
+    rule_set = RuleSet.of(None, "values", 10)
+    ballots = by_kind(profile.ballots, rule_set.kinds)
+    made = rule_set.make(KnownParameters(1.0), 3)
     for label, scores in scores_of(made, ballots).items():
         np.testing.assert_array_equal(scores, made[label].scores(ballots[made[label].votes]), err_msg=label)
 
@@ -103,16 +104,16 @@ def test_ranks_are_shared_by_scores_that_only_rounding_separates():
 
 def test_stochastic_rules_draw_anew_in_each_block():
     scenario = vt.scenario("high-variance", voters=300)
-    lineup = RuleSet.of(["top-monte-carlo:samples=1"], "values", 10)
-    parts = [run(scenario, lineup, ("regret",), 0, start, start + 43) for start in (0, 43)]
-    assert run(scenario, lineup, ("regret",), 0, 0, 86).totals == parts[0].totals + parts[1].totals
+    rule_set = RuleSet.of(["top-monte-carlo:samples=1"], "values", 10)
+    parts = [run(scenario, rule_set, ("regret",), 0, start, start + 43) for start in (0, 43)]
+    assert run(scenario, rule_set, ("regret",), 0, 0, 86).totals == parts[0].totals + parts[1].totals
 
 
 def test_in_jax_rules_that_draw_do_so_for_each_instance():
     scenario = vt.scenario("high-variance", voters=2, alternatives=3)
-    lineup = RuleSet.of(["top-monte-carlo:samples=1"], "values", 3)
-    whole = run(scenario, lineup, ("regret",), 0, 0, 60, "jax", 60)
-    parts = [run(scenario, lineup, ("regret",), 0, start, start + 20, "jax", 60) for start in (0, 20, 40)]
+    rule_set = RuleSet.of(["top-monte-carlo:samples=1"], "values", 3)
+    whole = run(scenario, rule_set, ("regret",), 0, 0, 60, "jax", 60)
+    parts = [run(scenario, rule_set, ("regret",), 0, start, start + 20, "jax", 60) for start in (0, 20, 40)]
     np.testing.assert_allclose(whole.totals, sum(part.totals for part in parts), rtol=1e-5)
 
 
@@ -257,7 +258,7 @@ def test_functions_that_cannot_travel_need_one_worker():
     assert vt.compare(scenario, rules=["borda"], instances=50).instances == 50
 
 
-@pytest.mark.parametrize("backend", ["numpy", "jax"])
+@pytest.mark.parametrize("backend", ["numpy", pytest.param("jax", marks=pytest.mark.slow)])
 def test_rules_see_no_more_than_voters_report(backend):
     """Values tell more than rankings, rankings more than favourites."""
     given = vt.Scenario(voters=6, alternatives=4, sigma=4.0)

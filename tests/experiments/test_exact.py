@@ -2,13 +2,11 @@
 
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 
 from veritally.errors import InputError
-from veritally.experiments.calibration import Calibration, calibrate
-from veritally.experiments.claims import against
+from veritally.experiments.claims import best_rivals
 from veritally.experiments.document import to_markdown
 from veritally.experiments.report import document
 from veritally.experiments.rule_set import Entry, RuleSet
@@ -40,12 +38,12 @@ def test_committed_posterior_is_below_the_pairwise_rules(table):
 
 
 def test_entries_are_told_what_they_may_know():
-    told = KnownParameters.of(SCENARIOS["count-noise"])
-    assert told.count_range == (1.0, 49.0)
-    rule = Entry.of("posterior:votes=rankings").make(told, 0)
-    assert (rule.sigma, rule.tau, rule.votes) == (told.sigma, 1.0, "rankings")
-    assert rule.count_error == told.count_error
-    kept = Entry.of("posterior:sigma=estimated:counts=believed").make(told, 0)
+    known = KnownParameters.of(SCENARIOS["count-noise"])
+    assert known.count_range == (1.0, 49.0)
+    rule = Entry.of("posterior:votes=rankings").make(known, 0)
+    assert (rule.sigma, rule.tau, rule.votes) == (known.sigma, 1.0, "rankings")
+    assert rule.count_error == known.count_error
+    kept = Entry.of("posterior:sigma=estimated:counts=believed").make(known, 0)
     assert (kept.sigma, kept.tau, kept.count_error) == (None, None, None)
     with pytest.raises(InputError, match="where they apply"):
         Entry.of("borda:votes=rankings")
@@ -55,34 +53,10 @@ def test_entries_are_told_what_they_may_know():
 def test_a_report_puts_the_posterior_beside_the_best(tmp_path):
     rules = ["borda", "pairwise", "posterior:votes=rankings"]
     measured = measure_tables(tmp_path / "c.jsonl", tables=["low-variance"], voters=[3], rules=rules, instances=30)
-    best, published = against(measured, "low-variance", 3, "posterior:votes=rankings", "rankings")
-    means = dict(zip(measured.rules, measured.moments["low-variance", 3].means[0], strict=True))
+    best, published = best_rivals(measured, "low-variance", 3, "posterior:votes=rankings", "rankings")
+    means = dict(zip(measured.rules, measured.sums["low-variance", 3].means[0], strict=True))
     assert best.difference == pytest.approx(
         means["posterior:votes=rankings"] - min(means["borda"], means["pairwise"]), abs=1e-12
     )
     assert published is not None
     assert "## The exact posterior" in to_markdown(document(measured, "command", figures=False))
-
-
-def test_calibration_counts_every_alternative():
-    found = calibrate("low-variance", instances=40, voters=3, alternatives=4, votes="rankings")
-    assert sum(found.number) == 160
-    assert sum(found.happened) == 40
-    assert sum(found.said) == pytest.approx(40)
-    assert found.error < 5 * found.chance
-
-
-def test_calibration_error_is_a_mean_distance():
-    found = Calibration((0.5, 3.0), (1.0, 2.0), (2.0, 4.0))
-    assert found.error == pytest.approx(1.5 / 6)
-    assert np.isclose(next(found.rows())["said"], 0.25)
-
-
-def test_networks_are_calibrated_on_what_voters_report():
-    options = {"instances": 40, "voters": 5}
-    each = [calibrate("high-variance", "learned-universal", votes=votes, **options) for votes in ("rankings", "top")]
-    assert each[0] != each[1]
-    with pytest.raises(InputError, match="needs rankings, but voters report top"):
-        calibrate("high-variance", "learned", votes="top", instances=2)
-    with pytest.raises(InputError, match="gives no probabilities"):
-        calibrate("high-variance", "borda", instances=2)

@@ -10,7 +10,7 @@ import pytest
 
 import veritally as vt
 from processes import holder
-from veritally.experiments.chunks import plan
+from veritally.experiments.chunks import plan_chunks
 from veritally.experiments.ledger import Ledger
 from veritally.experiments.rule_set import RuleSet
 from veritally.experiments.tables import MEASURED, measure_tables
@@ -25,9 +25,10 @@ def ledger(tmp_path):
 
 
 def chunks(instances=20, seeds=(0, 1)):
-    lineup = RuleSet.of(["borda", "mean"], "values", 10)
+    rule_set = RuleSet.of(["borda", "mean"], "values", 10)
     return [
-        plan(vt.scenario("low-variance", voters=3), lineup, MEASURED, instances, seed, "numpy")[0] for seed in seeds
+        plan_chunks(vt.scenario("low-variance", voters=3), rule_set, MEASURED, instances, seed, "numpy")[0]
+        for seed in seeds
     ]
 
 
@@ -49,6 +50,7 @@ def test_a_ledger_reads_what_it_wrote(ledger):
     again.close()
 
 
+@pytest.mark.slow
 def test_two_runs_in_one_folder_are_both_right_or_one_says_who_is_there(tmp_path):
     reproduce(tmp_path / "alone").communicate()
     expected = (tmp_path / "alone" / "results.csv").read_bytes()
@@ -83,30 +85,30 @@ def test_lines_that_another_program_moved_are_not_taken_for_others(ledger):
 
 
 def forged(line, change):
-    """A line with other moments, and the checksum that belongs to them."""
+    """A line with other sums, and the checksum that belongs to them."""
     found = json.loads(line)
-    moments = change(found["moments"])
-    check = zlib.crc32(json.dumps(moments).encode())
-    return json.dumps({"key": found["key"], "check": check, "moments": moments}).encode() + b"\n"
+    sums = change(found["sums"])
+    check = zlib.crc32(json.dumps(sums).encode())
+    return json.dumps({"key": found["key"], "check": check, "sums": sums}).encode() + b"\n"
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda moments: {},
-        lambda moments: None,
-        lambda moments: "moments",
-        lambda moments: [1, 2],
-        lambda moments: moments | {"instances": moments["instances"] + 1},
-        lambda moments: moments | {"instances": "many"},
-        lambda moments: moments | {"totals": [[1.0]]},
-        lambda moments: moments | {"totals": [[0.0] * 100_000] * len(moments["totals"])},
-        lambda moments: moments | {"totals": [["a", "b"]] * len(moments["totals"])},
-        lambda moments: moments | {"squares": [[1.0], [1.0, 2.0]]},
-        lambda moments: moments | {"squares": {"a": 1}},
-        lambda moments: moments | {"products": 1.0},
-        lambda moments: moments | {"products": [float("nan")] * len(moments["products"])},
-        lambda moments: moments | {"products": [10**400] * len(moments["products"])},
+        lambda sums: {},
+        lambda sums: None,
+        lambda sums: "sums",
+        lambda sums: [1, 2],
+        lambda sums: sums | {"instances": sums["instances"] + 1},
+        lambda sums: sums | {"instances": "many"},
+        lambda sums: sums | {"totals": [[1.0]]},
+        lambda sums: sums | {"totals": [[0.0] * 100_000] * len(sums["totals"])},
+        lambda sums: sums | {"totals": [["a", "b"]] * len(sums["totals"])},
+        lambda sums: sums | {"squares": [[1.0], [1.0, 2.0]]},
+        lambda sums: sums | {"squares": {"a": 1}},
+        lambda sums: sums | {"products": 1.0},
+        lambda sums: sums | {"products": [float("nan")] * len(sums["products"])},
+        lambda sums: sums | {"products": [10**400] * len(sums["products"])},
     ],
 )
 def test_a_forged_line_is_measured_anew(ledger, change):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from veritally.experiments.measures import Clustered, Moments, measure, summary
+from veritally.experiments.measures import ClusteredMeasures, MeasureSums, measure, summarize
 
 
 @st.composite
@@ -64,30 +64,30 @@ def test_scores_that_rounding_alone_separates_are_tied():
 def test_moments_give_means_errors_and_paired_differences(n, cut, seed):
     x = np.random.default_rng(seed).normal(size=(2, 3, n)) ** 2
     cut = min(cut, n - 1)
-    moments = Moments.of(x[..., :cut]) + Moments.of(x[..., cut:])
-    assert moments.instances == n
-    np.testing.assert_allclose(moments.means, x.mean(axis=-1))
-    np.testing.assert_allclose(moments.errors, stats.sem(x, axis=-1), atol=1e-7)
-    difference, error = moments.differences(1)
+    sums = MeasureSums.of(x[..., :cut]) + MeasureSums.of(x[..., cut:])
+    assert sums.instances == n
+    np.testing.assert_allclose(sums.means, x.mean(axis=-1))
+    np.testing.assert_allclose(sums.errors, stats.sem(x, axis=-1), atol=1e-7)
+    difference, error = sums.differences(1)
     np.testing.assert_allclose(difference, (x[0] - x[0, 1]).mean(axis=-1), atol=1e-12)
     np.testing.assert_allclose(error, stats.sem(x[0] - x[0, 1], axis=-1), atol=1e-7)
 
 
 def test_moments_survive_json_bit_for_bit():
-    moments = Moments.of(np.random.default_rng(0).normal(size=(2, 3, 7)))
-    back = Moments.from_dict(json.loads(json.dumps(moments.to_dict())))
-    for one, other in zip(vars(moments).values(), vars(back).values(), strict=True):
+    sums = MeasureSums.of(np.random.default_rng(0).normal(size=(2, 3, 7)))
+    back = MeasureSums.from_dict(json.loads(json.dumps(sums.to_dict())))
+    for one, other in zip(vars(sums).values(), vars(back).values(), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 def test_one_instance_has_no_standard_error():
-    assert np.isnan(Moments.of(np.ones((1, 2, 1))).errors).all()
+    assert np.isnan(MeasureSums.of(np.ones((1, 2, 1))).errors).all()
 
 
 def test_clustered_errors_by_hand():
     """Three clusters of 1, 2 and 3 instances."""
     regret = np.array([[4.0, 1.0, 3.0, 2.0, 2.0, 0.0], [2.0, 1.0, 1.0, 2.0, 1.0, 2.0]])
-    known = Clustered.of(regret[None], ["1998", "2000", "2000", "2002", "2002", "2002"])
+    known = ClusteredMeasures.of(regret[None], ["1998", "2000", "2000", "2002", "2002", "2002"])
     assert (known.instances, known.independent) == (6, 3)
     np.testing.assert_allclose(known.means[0], [2.0, 1.5])
     # Deviations from 2, by cluster: 2, −1 + 1, 0 + 0 − 2; from 1.5: 0.5, −1, 0.5; squares times 3/2, over 6².
@@ -100,7 +100,7 @@ def test_clustered_errors_by_hand():
 
 def test_a_cluster_for_each_instance_is_none_at_all():
     x = np.random.default_rng(0).normal(size=(2, 3, 9))
-    ours, plain = summary(x, range(9)), summary(x)
+    ours, plain = summarize(x, range(9)), summarize(x)
     np.testing.assert_allclose(ours.errors, plain.errors)
     np.testing.assert_allclose(ours.differences(1), plain.differences(1), atol=1e-12)
     assert ours.independent == plain.independent == 9
@@ -108,5 +108,5 @@ def test_a_cluster_for_each_instance_is_none_at_all():
 
 def test_copies_of_instances_add_no_certainty():
     x = np.random.default_rng(1).normal(size=(1, 2, 5))
-    np.testing.assert_allclose(summary(np.repeat(x, 4, axis=-1), np.repeat(range(5), 4)).errors, summary(x).errors)
-    assert np.isnan(summary(x, ["all"] * 5).errors).all()
+    np.testing.assert_allclose(summarize(np.repeat(x, 4, axis=-1), np.repeat(range(5), 4)).errors, summarize(x).errors)
+    assert np.isnan(summarize(x, ["all"] * 5).errors).all()

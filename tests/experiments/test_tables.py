@@ -18,11 +18,12 @@ import pytest
 
 import veritally as vt
 from support import jax_x64
-from veritally.experiments.chunks import Chunk, plan
-from veritally.experiments.claims import paired, verdict
+from veritally.experiments.chunks import Chunk, plan_chunks
+from veritally.experiments.claims import paired_differences, verdict
 from veritally.experiments.document import Bullets, Cell, Heading, Paragraph, Table, to_html, to_latex, to_markdown
+from veritally.experiments.published import published
 from veritally.experiments.rule_set import RuleSet
-from veritally.experiments.tables import MEASURED, Reproduction, measure_tables, published
+from veritally.experiments.tables import MEASURED, Reproduction, measure_tables
 
 SMALL = {"voters": [3, 10], "rules": ["borda", "case4", "borda+"], "instances": 600}
 COLUMNS = ["table", "voters", "rule", "regret", "se", "accuracy", "instances", "published", "z"]
@@ -94,11 +95,11 @@ def test_report(small):
 
 def test_claims(small):
     reproduction, _ = small
-    differences = paired(reproduction, [("pairwise", "borda"), ("pairwise", "mean")])
+    differences = paired_differences(reproduction, [("pairwise", "borda"), ("pairwise", "mean")])
     assert len(differences) == 8  # mean is not there
-    moments = reproduction.moments["high-variance", 3]
+    sums = reproduction.sums["high-variance", 3]
     one = next(x for x in differences if (x.table, x.voters) == ("high-variance", 3))
-    assert one.difference == pytest.approx(moments.means[0, 1] - moments.means[0, 0])
+    assert one.difference == pytest.approx(sums.means[0, 1] - sums.means[0, 0])
     text = verdict(differences)
     assert text.startswith(f"lower in {sum(x.difference < 0 for x in differences)} of 8 comparisons")
     assert ("Not lower: `pairwise` less `borda`" in text) == any(x.difference >= 0 for x in differences)
@@ -140,9 +141,11 @@ def test_keys_cover_the_whole_configuration():
 
     def key(**changes):
         setting = base | changes
-        lineup = RuleSet.of(setting["rules"], "values", 10)
+        rule_set = RuleSet.of(setting["rules"], "values", 10)
         scenario = vt.scenario(setting.get("table", "high-variance"), voters=setting["voters"])
-        chunks = plan(scenario, lineup, setting["measures"], setting["instances"], setting["seed"], setting["backend"])
+        chunks = plan_chunks(
+            scenario, rule_set, setting["measures"], setting["instances"], setting["seed"], setting["backend"]
+        )
         return chunks[0].key
 
     changed = [
@@ -171,6 +174,7 @@ def command(folder, *more):
     return [sys.executable, "-m", "veritally", "reproduce", *what, "--instances", "6000", "--out", str(folder), *more]
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_and_gives_the_same_numbers(tmp_path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     subprocess.run(command(whole, "--workers", "1"), check=True, capture_output=True)
@@ -210,12 +214,13 @@ def test_an_interrupted_run_says_what_is_kept(tmp_path):
 def test_workers_end_with_their_parent():
     code = (
         "import os, veritally as vt\n"
-        "from veritally.experiments.chunks import plan, spread\n"
+        "from veritally.experiments.chunks import plan_chunks, run_chunks\n"
         "from veritally.experiments.rule_set import RuleSet\n"
         "if __name__ == '__main__':\n"
-        "    chunks = plan(vt.scenario('high-variance', voters=300), RuleSet.of(['top-monte-carlo'], 'values', 10),\n"
-        "                  ('regret',), 100_000, 0, 'numpy')\n"
-        "    for _ in spread(chunks, 2):\n"
+        "    rule_set = RuleSet.of(['top-monte-carlo'], 'values', 10)\n"
+        "    scenario = vt.scenario('high-variance', voters=300)\n"
+        "    chunks = plan_chunks(scenario, rule_set, ('regret',), 100_000, 0, 'numpy')\n"
+        "    for _ in run_chunks(chunks, 2):\n"
         "        import multiprocessing\n"
         "        print(*(child.pid for child in multiprocessing.active_children()), flush=True)\n"
         "        os.kill(os.getpid(), 9)\n"

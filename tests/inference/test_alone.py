@@ -6,9 +6,7 @@ from scipy import special
 
 import veritally as vt
 from support import random_profile
-from veritally.inference import fitted
-from veritally.inference import propagation as moments
-from veritally.rules import posterior
+from veritally.inference import posterior, propagation, sampling
 
 FULL = vt.Profile(order=[[*"ABCD"], [*"BACD"], [*"DCBA"]], counts=[[9, 2, 1, 5], [1, 1, 4, 4], [2, 7, 7, 1]])
 FAVOURITES = vt.Profile(top=[*"AAC"], alternatives=[*"ABCD"], counts=[[3, 5, 1, 8], [2, 2, 2, 2], [9, 1, 4, 1]])
@@ -85,8 +83,8 @@ def test_decisions_of_a_batch_say_what_they_say_alone(told, monkeypatch):
     """Of different sizes; one is so large that a part of its voters tells the scale, and the mode will do."""
     monkeypatch.setattr(posterior, "_LEAST", 10)
     monkeypatch.setattr(posterior, "_MANY", 30)
-    monkeypatch.setattr(moments, "_CELLS", 100)
-    monkeypatch.setattr(moments, "_FEW", 0)
+    monkeypatch.setattr(propagation, "_CELLS", 100)
+    monkeypatch.setattr(propagation, "_FEW", 0)
     profiles = [random_profile(seed, voters, n) for seed, voters, n in ((9, 5, 3), (8, 2, 6), (7, 24, 4))]
     batch = vt.decide(vt.stack(profiles), **told)
     for d, (profile, inside) in enumerate(zip(profiles, batch.unstack(), strict=True)):
@@ -101,8 +99,8 @@ def test_decisions_of_a_batch_say_what_they_say_alone(told, monkeypatch):
 
 def test_belief_is_found_once(monkeypatch):
     calls = []
-    found = fitted.summarised
-    monkeypatch.setattr(fitted, "summarised", lambda *args, **given: calls.append(1) or found(*args, **given))
+    found = sampling.summarised
+    monkeypatch.setattr(sampling, "summarised", lambda *args, **given: calls.append(1) or found(*args, **given))
     outcome = vt.decide(random_profile(1, voters=3, alternatives=3, batch=(4,)), sigma=1, tau=1)
     for _ in range(2):
         _ = outcome.p_best, outcome.to_json(), outcome.to_frame(), [one.belief for one in outcome.unstack()]
@@ -159,7 +157,15 @@ def test_small_parts_of_a_voter_who_knows_much_stay_sound():
 # Favourites among many
 
 
-@pytest.mark.parametrize(("voters", "alternatives", "most"), [(12, 60, 100), (40, 30, 100), (12, 60, 1)])
+@pytest.mark.parametrize(
+    ("voters", "alternatives", "most"),
+    [
+        (12, 60, 100),
+        pytest.param(40, 30, 100, marks=pytest.mark.slow),
+        pytest.param(12, 60, 1, marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*the search stopped at its limit")
 def test_favourites_among_many_are_as_sure_as_they_should_be(voters, alternatives, most):
     """Against Gibbs sampling written apart, to 0.05; the mode would say 0.08 of the winner in the first of them."""
     scenario = vt.Scenario(
@@ -171,6 +177,7 @@ def test_favourites_among_many_are_as_sure_as_they_should_be(voters, alternative
     np.testing.assert_allclose(outcome.p_best, expected, atol=0.05)
 
 
+@pytest.mark.slow
 def test_short_lists_are_as_sure_as_the_same_favourites_said_apart():
     """The first of a list above the rest, and the second above all but the first: 8 ballots of two to four tiers.
 
@@ -188,7 +195,7 @@ def test_short_lists_are_as_sure_as_the_same_favourites_said_apart():
 
 
 def test_where_the_mean_is_out_of_reach_it_is_said(monkeypatch):
-    monkeypatch.setattr(moments, "_MOST_CELLS", 40_000)
+    monkeypatch.setattr(propagation, "_MOST_CELLS", 40_000)
     profile = vt.simulate(vt.Scenario(voters=12, alternatives=60, votes="top"), instances=1, seed=1).profile.decision(0)
     with pytest.warns(vt.InputWarning, match="the most probable truths stand in for their means"):
         vt.decide(profile, sigma=1, tau=1)
@@ -227,11 +234,11 @@ def test_one_sigma_for_each_alternative_in_a_batch_of_which_some_are_not_seen():
     np.testing.assert_allclose(batch.scores[0, :2], alone.scores, atol=1e-8)
 
 
-def test_favourites_where_importance_samples_are_few():
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_favourites_where_importance_samples_are_few(seed):
     """At σ = 0.3, 12 × 60, importance samples hardly count, and Gibbs sampling has to do."""
     scenario = vt.Scenario(voters=12, alternatives=60, sigma=0.3, experience="uniform:1:1", votes="top")
-    for seed in (0, 1):
-        profile = vt.simulate(scenario, instances=1, seed=seed).profile.decision(0)
-        outcome = vt.decide(profile, sigma=0.3, tau=1, tie_break="first")
-        expected = gibbs(np.argmax(profile.top, axis=1), 0.3 * np.asarray(profile.counts) ** -0.5, 12000)
-        np.testing.assert_allclose(outcome.p_best, expected, atol=0.06)
+    profile = vt.simulate(scenario, instances=1, seed=seed).profile.decision(0)
+    outcome = vt.decide(profile, sigma=0.3, tau=1, tie_break="first")
+    expected = gibbs(np.argmax(profile.top, axis=1), 0.3 * np.asarray(profile.counts) ** -0.5, 12000)
+    np.testing.assert_allclose(outcome.p_best, expected, atol=0.06)

@@ -46,7 +46,7 @@ def test_connected_votes_have_the_maximum_that_an_optimiser_finds(kind):
 
     best = np.append(optimize.minimize(negative, np.zeros(2), method="BFGS", options={"gtol": 1e-6}).x, 0)
     outcome = vt.decide(profile, "mle", sigma=10.0)
-    assert outcome.remarks == ()
+    assert outcome.rule_warnings == ()
     np.testing.assert_allclose(outcome.scores, best - best.mean(), atol=1e-4)
 
 
@@ -74,25 +74,25 @@ def test_gradient_vanishes_at_the_maximum_of_mixed_votes():
         vt.Profile(ranks=[[1, 2, 3]], counts=[[9, 9, 9]]),
     ]
     outcome = vt.decide(groups, "mle", sigma=2.0)
-    assert outcome.remarks == ()
+    assert outcome.rule_warnings == ()
     slope = sum(likelihood.derivatives(p, truth=outcome.scores, sigma=2.0).gradient.sum(axis=0) for p in groups)
     np.testing.assert_allclose(slope, 0, atol=1e-7)
 
 
-def remarks(**votes):
+def warning(**votes):
     with pytest.warns(vt.InputWarning, match="no finite maximum"):
         outcome = vt.decide(vt.Profile(**votes), "mle")
     assert np.isfinite(outcome.scores).all()
-    return outcome.remarks[-1]
+    return outcome.rule_warnings[-1]
 
 
 def test_those_who_run_off_are_named():
-    text = remarks(order=[["A", "B", "C"], ["B", "A", "C"]])
+    text = warning(order=[["A", "B", "C"], ["B", "A", "C"]])
     assert "nobody contradicts A and B above C." in text
     assert text.endswith("The scores are those with a very wide prior")
-    assert "nobody contradicts A above B and C." in remarks(order=[["A", "B", "C"], ["A", "C", "B"]])
-    assert "A above B; A above C; B above C" in remarks(order=[["A", "B", "C"]])
-    assert "A and B above C" in remarks(top=["A", "B", "A"], alternatives=[*"ABC"])
+    assert "nobody contradicts A above B and C." in warning(order=[["A", "B", "C"], ["A", "C", "B"]])
+    assert "A above B; A above C; B above C" in warning(order=[["A", "B", "C"]])
+    assert "A and B above C" in warning(top=["A", "B", "A"], alternatives=[*"ABC"])
 
 
 def test_those_who_cannot_be_compared_are_named():
@@ -101,7 +101,7 @@ def test_those_who_cannot_be_compared_are_named():
         "counts": [[1, 1, 0, 0]] * 2 + [[0, 0, 1, 1]] * 2,
         "alternatives": [*"ABCD"],
     }
-    text = remarks(**apart)
+    text = warning(**apart)
     assert "no votes compare A and B and C and D" in text
     assert "contradicts" not in text
 
@@ -125,7 +125,7 @@ def test_one_who_contradicts_makes_the_maximum_finite():
     with pytest.warns(vt.InputWarning):
         vt.decide(vt.Profile(order=unanimous), "mle")
     outcome = vt.decide(vt.Profile(order=[*unanimous, ["B", "A"]]), "mle")
-    assert outcome.remarks == ()
+    assert outcome.rule_warnings == ()
     assert outcome.scores[0] - outcome.scores[1] == pytest.approx(math.sqrt(2) * special.ndtri(0.9), abs=1e-6)
 
 

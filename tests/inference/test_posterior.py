@@ -1,6 +1,8 @@
 """The posterior against closed forms, brute force and numerical integration."""
 
+import json
 import math
+import pickle
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +15,7 @@ from scipy import integrate, optimize, special, stats
 import veritally as vt
 from support import random_profile, values_profiles
 from veritally import likelihood
-from veritally.inference.scale import dispersion
+from veritally.inference.dispersion import dispersion
 from veritally.model import Percentage, Replacement
 from veritally.rules.posterior import Posterior
 
@@ -259,6 +261,7 @@ def unanimous(voters):
     return np.bincount(truth.argmax(axis=1), weight, minlength=3) / weight.sum()
 
 
+@pytest.mark.filterwarnings("ignore:the search stopped at its limit")
 @pytest.mark.parametrize("voters", [1, 3, 10, 50])
 def test_unanimity_is_as_sure_as_its_voters_are_many(voters):
     """0.65, 0.95, 1.00 and 1.00 for the first; over 4 seeds up to ten voters are at most 0.02 off."""
@@ -430,7 +433,7 @@ def test_leaving_one_out_is_near_fitting_again(kind, estimate, voters):
     given = {"sigma": 3, "tau": 1, "estimate": estimate}
     profile = random_profile(12, voters=voters, alternatives=3, kind=kind)
     outcome = posterior(profile, **given)
-    without = outcome.method.leave_one_out(profile.ballots).scores
+    without = outcome.method.leave_one_out(profile.ballots, outcome.fit).scores
     for i in (0, voters // 2):
         rest = posterior(profile.select(voters=[v for v in range(voters) if v != i]), **given)
         np.testing.assert_allclose(without[i], rest.scores, atol=0.1 * rest.belief.deviation.max())
@@ -612,3 +615,29 @@ def test_means_that_happen_to_be_equal_do_not_make_all_truths_equal():
     )
     assert equal.belief.tau == pytest.approx(near.belief.tau, rel=0.2)
     assert equal.belief.deviation[0] == pytest.approx(near.belief.deviation[0], rel=0.2)
+
+
+def test_noise_that_is_not_normal_has_a_belief_where_somebody_saw_less():
+    profile = vt.Profile(ranks=[[1, 2, 0], [2, 1, 3], [1, 3, 2]], counts=[[2, 3, 0], [4, 1, 2], [3, 3, 3]])
+    belief = posterior(profile, sigma=1.0, tau=1.0, noise="student:3").belief
+    assert belief.p_best.sum() == pytest.approx(1)
+
+
+@pytest.mark.filterwarnings("ignore:the search stopped at its limit")
+def test_a_search_that_does_not_arrive_says_so():
+    """Thirty voters of one mind: sites of expectation propagation that hardly agree in the turns they have."""
+    counts = np.random.default_rng(3).integers(1, 50, (30, 4))
+    outcome = vt.decide(vt.Profile(ranks=np.tile(np.arange(1, 5), (30, 1)), counts=counts))
+    assert outcome.status == "stopped at a limit"
+    assert any("scores may be off" in said for said in outcome.warnings)
+    assert json.loads(outcome.to_json())["status"] == "stopped at a limit"
+
+
+def test_a_fit_is_data_that_can_be_sent_to_another_process():
+    profile = vt.stack([random_profile(1, voters=3, alternatives=3), random_profile(2, voters=4, alternatives=4)])
+    rule = vt.rule("posterior")
+    fit = rule.fit(profile.ballots)
+    sent = pickle.loads(pickle.dumps(fit))
+    np.testing.assert_array_equal(sent.scores, fit.scores)
+    here, there = (rule.contributions(profile.ballots, one) for one in (fit, sent))
+    np.testing.assert_array_equal(here, there)

@@ -132,7 +132,7 @@ def test_orders_round_trip(tmp_path_factory, profile, kind, names, data):
     back = vt.read(path, ballots="top" if kind == "top" else None)
     back = back.select(alternatives=names)
     expected = profile.as_top() if kind == "top" else profile.as_rankings()
-    for one, other in zip(expected.ballots, back.ballots, strict=True):
+    for one, other in zip(expected.ballots.arrays, back.ballots.arrays, strict=True):
         np.testing.assert_array_equal(one, other)
 
 

@@ -36,5 +36,5 @@ def test_mixed_votes_round_trip(tmp_path):
     vt.write(profile, again)
     back = vt.read(again)
     assert (back.voters, back.alternatives) == (profile.voters, profile.alternatives)
-    for one, other in zip(back.ballots, profile.ballots, strict=True):
+    for one, other in zip(back.ballots.arrays, profile.ballots.arrays, strict=True):
         np.testing.assert_array_equal(one, other)

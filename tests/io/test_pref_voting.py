@@ -19,7 +19,7 @@ def test_round_trip(profile, data):
     profile = vt.Profile(ranks=profile.ranks, counts=profile.counts, multiplicity=weights, alternatives=names)
     back = vt.from_pref_voting(profile.to_pref_voting(), unranked="unknown")
     assert back.alternatives == profile.alternatives
-    for one, other in zip(back.ballots, profile.ballots, strict=True):
+    for one, other in zip(back.ballots.arrays, profile.ballots.arrays, strict=True):
         np.testing.assert_array_equal(one, other)
 
 

@@ -8,8 +8,8 @@ import pytest
 import veritally as vt
 from support import random_profile
 from veritally.learned.deepsets import Configuration, DeepSets, configurations
-from veritally.learned.rule import LearnedRule
-from veritally.votes.ballots import Rankings
+from veritally.learned.rule import NetworkRule
+from veritally.votes.rankings import Rankings
 
 
 def network(configuration, seed=0):
@@ -19,7 +19,7 @@ def network(configuration, seed=0):
 
 
 def rule(configuration, seed=0):
-    return LearnedRule(network(configuration, seed), "rankings", normalized=configuration.total == "mean")
+    return NetworkRule(network(configuration, seed))
 
 
 def by_hand(net, ranks, counts):
@@ -35,11 +35,11 @@ def by_hand(net, ranks, counts):
         return x
 
     n = len(ranks[0])
-    said = [
+    encoded = [
         through("encoder", np.column_stack([c / 50, (n - r) / (n - 1)]), net.configuration.encoder_layers)
         for r, c in zip(ranks, counts, strict=True)
     ]
-    tally = np.sum(said, axis=0) if net.configuration.total == "sum" else np.mean(said, axis=0)
+    tally = np.sum(encoded, axis=0) if net.configuration.total == "sum" else np.mean(encoded, axis=0)
     return through("decoder", tally, net.configuration.decoder_layers)[:, 0]
 
 
@@ -97,9 +97,9 @@ def test_outcomes_say_how_sure_they_are():
     assert outcome.p_best.sum() == pytest.approx(1)
     np.testing.assert_allclose(np.log(outcome.p_best) - np.log(outcome.p_best).mean(), outcome.scores, atol=1e-9)
     assert outcome.belief is None
-    told = outcome.to_dict()
-    assert set(told["p_best"]) == set(told["scores"])
-    assert told["credible"]
+    plain = outcome.to_dict()
+    assert set(plain["p_best"]) == set(plain["scores"])
+    assert plain["credible"]
 
 
 def test_what_was_not_trained_on_is_warned_of():

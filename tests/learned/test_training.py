@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 
 import jax
@@ -20,14 +21,14 @@ from support import random_profile
 from veritally.cli import cli
 from veritally.learned.deepsets import Configuration
 from veritally.learned.models import model
-from veritally.learned.tasks import DeepSetsLesson, UniversalLesson
-from veritally.learned.training import fit, measured
-from veritally.learned.training_data import decisions
+from veritally.learned.tasks import DeepSetsTask
+from veritally.learned.training import fit, measure_loss
 from veritally.learned.weights import load, save
 from veritally.model.scenario import SCENARIOS
 
 SMALL = Configuration(encoder_layers=1, decoder_layers=1, width=8)
-EASY = DeepSetsLesson(SMALL, SCENARIOS["low-variance"], (4, 5), (3, 5), 16, 1e-2)
+EASY = DeepSetsTask(SMALL, SCENARIOS["low-variance"], (4, 5), (3, 5), 16, 1e-2)
+ONE = replace(EASY, voters=(4, 4))  # of one size, so that one program is compiled
 
 
 def run(*arguments):
@@ -36,24 +37,25 @@ def run(*arguments):
 
 @pytest.fixture(scope="module")
 def trained():
-    return fit(EASY, steps=200, seed=1)
+    return fit(ONE, steps=200, seed=1)
 
 
 def test_it_learns(trained):
-    before, _ = measured(EASY, EASY.initial(1), batches=16)
-    after, error = measured(EASY, trained.parameters, batches=16)
+    before, _ = measure_loss(ONE, ONE.initial_parameters(1), batches=16)
+    after, error = measure_loss(ONE, trained.parameters, batches=16)
     assert after + 3 * error < before
     assert trained.curve[-1][0] == 200
     assert trained.curve[-1][1] < trained.curve[0][1]
     assert trained.curve[-1][2] > trained.curve[0][2]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_weights(trained):
-    again = fit(EASY, steps=200, seed=1)
+    again = fit(ONE, steps=200, seed=1)
     for name, x in trained.parameters.items():
         np.testing.assert_array_equal(again.parameters[name], x)
-    assert (EASY.initial(2)["encoder.0.w"] != EASY.initial(1)["encoder.0.w"]).any()
-    assert EASY.step(2, 0) != EASY.step(1, 0) or EASY.step(2, 1) != EASY.step(1, 1)
+    assert (EASY.initial_parameters(2)["encoder.0.w"] != EASY.initial_parameters(1)["encoder.0.w"]).any()
+    assert EASY.size_of_step(2, 0) != EASY.size_of_step(1, 0) or EASY.size_of_step(2, 1) != EASY.size_of_step(1, 1)
 
 
 def test_an_interrupted_run_ends_where_it_would_have_ended(trained, tmp_path):
@@ -64,33 +66,14 @@ def test_an_interrupted_run_ends_where_it_would_have_ended(trained, tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit(EASY, steps=200, seed=1, checkpoint=checkpoint, every=0, progress=stop)
+        fit(ONE, steps=200, seed=1, checkpoint=checkpoint, every=0, progress=stop)
     assert checkpoint.exists()
     steps = []
-    again = fit(EASY, steps=200, seed=1, checkpoint=checkpoint, progress=lambda now: steps.append(now.step))
+    again = fit(ONE, steps=200, seed=1, checkpoint=checkpoint, progress=lambda now: steps.append(now.step))
     assert min(steps) == 130
-    with pytest.raises(KeyboardInterrupt):  # kept at the interruption, however long the last time is ago
-        fit(EASY, steps=200, seed=1, checkpoint=tmp_path / "other", every=1e9, progress=stop)
-    assert (tmp_path / "other").exists()
     assert again.curve == trained.curve
     for name, x in trained.parameters.items():
         np.testing.assert_array_equal(again.parameters[name], x)
-
-
-def test_a_checkpoint_of_another_training_is_refused(tmp_path):
-    checkpoint = tmp_path / "c.checkpoint"
-
-    def stop(progress):
-        if progress.step == 40:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        fit(EASY, steps=60, seed=1, checkpoint=checkpoint, every=0, progress=stop)
-    with pytest.raises(vt.InputError, match="from another training"):
-        fit(EASY, steps=60, seed=2, checkpoint=checkpoint)
-    checkpoint.write_bytes(checkpoint.read_bytes()[:-9])
-    with pytest.raises(vt.InputError, match="no safetensors file"):
-        fit(EASY, steps=60, seed=1, checkpoint=checkpoint)
 
 
 def test_interrupted_at_the_first_report_it_starts_anew(tmp_path):
@@ -100,8 +83,8 @@ def test_interrupted_at_the_first_report_it_starts_anew(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit(EASY, steps=3, seed=1, checkpoint=checkpoint, progress=stop)
-    assert [step for step, *_ in fit(EASY, steps=3, seed=1, checkpoint=checkpoint).curve] == [1, 2, 3]
+        fit(ONE, steps=3, seed=1, checkpoint=checkpoint, progress=stop)
+    assert [step for step, *_ in fit(ONE, steps=3, seed=1, checkpoint=checkpoint).curve] == [1, 2, 3]
 
 
 TAMPERED = {
@@ -123,6 +106,7 @@ TAMPERED = {
 
 @pytest.fixture(scope="module")
 def interrupted(tmp_path_factory):
+    """A checkpoint that was kept at the interruption, however long the last time is ago."""
     checkpoint = tmp_path_factory.mktemp("interrupted") / "c.checkpoint"
 
     def stop(progress):
@@ -130,8 +114,18 @@ def interrupted(tmp_path_factory):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit(EASY, steps=60, seed=1, checkpoint=checkpoint, every=0, progress=stop)
+        fit(ONE, steps=60, seed=1, checkpoint=checkpoint, every=1e9, progress=stop)
     return load(checkpoint)
+
+
+def test_a_checkpoint_of_another_training_is_refused(interrupted, tmp_path):
+    checkpoint = tmp_path / "c.checkpoint"
+    save(checkpoint, *interrupted)
+    with pytest.raises(vt.InputError, match="from another training"):
+        fit(ONE, steps=60, seed=2, checkpoint=checkpoint)
+    checkpoint.write_bytes(checkpoint.read_bytes()[:-9])
+    with pytest.raises(vt.InputError, match="no safetensors file"):
+        fit(ONE, steps=60, seed=1, checkpoint=checkpoint)
 
 
 @pytest.mark.parametrize("how", TAMPERED)
@@ -141,47 +135,52 @@ def test_a_tampered_checkpoint_is_refused_in_a_sentence(interrupted, tmp_path, h
     checkpoint = tmp_path / "c.checkpoint"
     save(checkpoint, {name: array for name, array in changed.items() if array is not None}, about)
     with pytest.raises(vt.InputError, match="is damaged, no state of a training of 60 steps; remove it to start anew"):
-        fit(EASY, steps=60, seed=1, checkpoint=checkpoint)
+        fit(ONE, steps=60, seed=1, checkpoint=checkpoint)
 
 
 def test_a_loss_that_runs_off_is_said(monkeypatch):
     def infinite(self, size, parameters, key, numbers):
         return jnp.inf * parameters["encoder.0.b"][0], jnp.asarray(0.5)
 
-    monkeypatch.setattr(DeepSetsLesson, "loss", infinite)
+    monkeypatch.setattr(DeepSetsTask, "loss", infinite)
     with pytest.raises(vt.InputError, match="no longer finite after 1 of 50 steps; lower the learning rate"):
-        fit(EASY, steps=50)
+        fit(ONE, steps=50)
 
 
 def test_mini_batches_need_few_programs():
-    lesson = DeepSetsLesson()
-    assert len(lesson.sizes) == 4
+    task = DeepSetsTask()
+    assert len(task.sizes) == 4
     places = {}
     for step in range(2000):
-        place, (m, n) = lesson.step(0, step)
+        place, (m, n) = task.size_of_step(0, step)
         places.setdefault(place, []).append(m)
-        assert lesson.sizes[place][1] >= m
-        assert lesson.sizes[place][2] >= n
+        assert task.sizes[place][1] >= m
+        assert task.sizes[place][2] >= n
     numbers = [m for own in places.values() for m in own]
     assert (min(numbers), max(numbers)) == (5, 349)
     for place, own in places.items():  # no voter is padded in vain
-        assert place == 0 or min(own) > lesson.sizes[place - 1][1]
+        assert place == 0 or min(own) > task.sizes[place - 1][1]
+
+
+def drawn(task, size, numbers):
+    """Truths and ballots of a mini-batch, compiled, which is quicker than to draw them step by step."""
+    return jax.jit(partial(task.draw, size))(jax.random.key(0), jnp.asarray(numbers))
 
 
 def test_specialists_get_a_program_for_each_number_of_alternatives():
     """What a specialist knows depends on how many alternatives there are, so that padding would not do."""
     scenario = SCENARIOS["high-variance"].replace(experience="specialists:2:40:1")
-    lesson = DeepSetsLesson(scenario=scenario, alternatives=(3, 5))
-    assert {n for _, _, n in lesson.sizes} == {3, 4, 5}
-    place, (_, n) = lesson.step(0, 3)
-    _, ballots = lesson.draw(lesson.sizes[place], jax.random.key(0), jnp.asarray((4, n)))
+    task = DeepSetsTask(scenario=scenario, alternatives=(3, 5))
+    assert {n for _, _, n in task.sizes} == {3, 4, 5}
+    place, (_, n) = task.size_of_step(0, 3)
+    _, ballots = drawn(task, task.sizes[place], (4, n))
     assert (np.sum(np.asarray(ballots.counts) == 40, axis=-1) == 2).all()
 
 
 def test_padding_changes_no_loss():
     """A mini-batch in a larger program has the same distribution, and voters beyond it do not count."""
-    lesson = EASY
-    truth, ballots = lesson.draw((8, 6, 5), jax.random.key(0), jnp.asarray((4, 3)))
+    task = EASY
+    truth, ballots = drawn(task, (8, 6, 5), (4, 3))
     assert truth.shape == (8, 5)
     assert np.asarray(ballots.mask).sum(axis=-1).tolist() == [3] * 8
     assert np.asarray(ballots.multiplicity).sum(axis=-1).tolist() == [4] * 8
@@ -191,42 +190,7 @@ def test_padding_changes_no_loss():
 
 def test_a_scenario_of_one_size_is_refused():
     with pytest.raises(vt.InputError, match="given counts are 2 × 3"):
-        DeepSetsLesson(scenario=vt.Scenario(voters=2, alternatives=3, experience=[[1, 2, 3], [4, 5, 6]]))
-
-
-def test_practice_is_what_it_says_it_is():
-    drawn = jax.jit(decisions, static_argnums=(1, 2, 3))(jax.random.key(1), 300, 9, 7)
-    ranks, counts, times, mask = map(np.asarray, drawn.ballots)
-    seen = ranks > 0
-    assert ((counts > 0) == seen).all()
-    length = seen.sum(axis=-1)
-    np.testing.assert_array_equal(ranks.sum(axis=-1), length * (length + 1) / 2)  # midranks, ties or not
-    assert set(np.unique(times)) == {0.0, 1.0}
-    assert counts.max() <= 20_000
-    assert counts[seen].min() >= 1
-    assert (mask.sum(axis=-1) <= 7).all()
-    sigma = np.exp(np.asarray(drawn.scale))
-    assert sigma.min() < 0.3 < 30 < sigma.max()
-    log_sigma, told = np.asarray(drawn.setting.log_sigma), np.asarray(drawn.setting.told) > 0
-    alike = np.ptp(log_sigma, axis=-1) < 1e-6
-    assert 0.6 < alike[told].mean() < 0.95
-    mean = np.where(mask, log_sigma, 0).sum(axis=-1) / np.maximum(mask.sum(axis=-1), 1)
-    np.testing.assert_allclose(mean[told], np.log(sigma)[told], atol=1e-4)
-    full, top = (ranks.max(axis=-1) == length), (np.sum(ranks == 1, axis=-1) == 1)
-    assert 0.4 < full[length > 1].mean() < 0.95
-    assert top[length > 1].mean() > 0.8
-    assert {0.0, 1.0} == set(np.unique(np.asarray(drawn.setting.told)))
-
-
-def test_the_universal_network_learns():
-    lesson = UniversalLesson(cells=600, panels=((4, 4),))
-    loss = jax.jit(partial(lesson.loss, lesson.sizes[0]))
-    before, after = (
-        np.mean([loss(parameters, jax.random.key(k), jnp.zeros(2))[0] for k in range(20)])
-        for parameters in (lesson.initial(0), fit(lesson, steps=100, seed=0).parameters)
-    )
-    assert after < before
-    assert all(n <= 50 and m <= 1000 for _, m, n in UniversalLesson().sizes)
+        DeepSetsTask(scenario=vt.Scenario(voters=2, alternatives=3, experience=[[1, 2, 3], [4, 5, 6]]))
 
 
 ARGUMENTS = ("--batches", 120, "--batch-size", 8, "--voters", "5", "--alternatives", "3-4", "--width", 8)
@@ -253,6 +217,7 @@ def test_the_command_trains_a_rule_that_decides(tmp_path):
     assert run("decide", votes, "--rule", "learned").exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_search_keeps_the_best(tmp_path):
     path = tmp_path / "best.safetensors"
     arguments = ("--batches", 30, "--batch-size", 4, "--voters", "3", "--alternatives", "3-3", "--width", 4)
@@ -261,7 +226,7 @@ def test_a_search_keeps_the_best(tmp_path):
     rows = json.loads((tmp_path / "best-search.json").read_text())
     assert len(rows) == 2
     assert rows == sorted(rows, key=lambda row: row["loss"])
-    chosen = model(path, "deepsets").card["lesson"]
+    chosen = model(path, "deepsets").task
     first = {key: rows[0][key] for key in chosen["configuration"]}
     assert chosen["configuration"] == first
     assert chosen["learning_rate"] == rows[0]["learning_rate"]
@@ -335,15 +300,12 @@ def test_a_finished_training_is_not_repeated(tmp_path):
 
 
 def test_progress_has_what_would_be_learned():
-    lesson, seen = UniversalLesson(cells=600, panels=((4, 4),)), []
-    trained = fit(lesson, steps=3, progress=seen.append)
-    assert [now.step for now in seen] == [1, 2, 3]
-    for name, last in trained.parameters.items():
-        np.testing.assert_array_equal(seen[-1].parameters[name], last)
-    short = fit(DeepSetsLesson(voters=(3, 4), size=2), steps=2)
-    fit(DeepSetsLesson(voters=(3, 4), size=2), steps=4, progress=seen.append)
+    seen = []
+    short = fit(EASY, steps=2)
+    fit(EASY, steps=4, progress=seen.append)
+    assert [now.step for now in seen] == [1, 2, 3, 4]
     for name, last in short.parameters.items():
-        np.testing.assert_array_equal(seen[4].parameters[name], last)
+        np.testing.assert_array_equal(seen[1].parameters[name], last)
 
 
 def test_a_misspelt_setting_is_refused_with_the_nearest(tmp_path):
@@ -353,8 +315,8 @@ def test_a_misspelt_setting_is_refused_with_the_nearest(tmp_path):
 
 def test_unseen_alternatives_are_no_target():
     scenario = SCENARIOS["high-variance"].replace(experience="uniform:0:1")
-    lesson = DeepSetsLesson(SMALL, scenario, (1, 1), (3, 3), 64)
-    _, ballots = lesson.draw((64, 1, 3), jax.random.key(0), jnp.asarray((1, 3)))
+    task = DeepSetsTask(SMALL, scenario, (1, 1), (3, 3), 64)
+    _, ballots = drawn(task, (64, 1, 3), (1, 3))
     np.testing.assert_array_equal(np.asarray(ballots.mask), np.asarray(ballots.counts)[:, 0] > 0)
 
 
@@ -365,6 +327,7 @@ def test_without_jax_the_extra_is_named(tmp_path):
     assert "pip install 'veritally[train]'" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a signal that cannot be caught")
 def test_a_killed_run_goes_on(tmp_path):
     arguments = [sys.executable, "-m", "veritally", "train"]

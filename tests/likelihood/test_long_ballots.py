@@ -21,7 +21,15 @@ def test_at_equal_truths_all_orders_are_equally_probable(n):
     assert log_prob(one_ballot(n), truth=np.zeros(n))[0] == pytest.approx(-special.gammaln(n + 1), rel=1e-8)
 
 
-@pytest.mark.parametrize(("n", "tau", "most"), [(100, 0.3, 1), (100, 2, 20), (200, 0.1, 20), (200, 1, 5)])
+@pytest.mark.parametrize(
+    ("n", "tau", "most"),
+    [
+        (100, 0.3, 1),
+        (100, 2, 20),
+        pytest.param(200, 0.1, 20, marks=pytest.mark.slow),
+        pytest.param(200, 1, 5, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("how", ["as expected", "at random", "reversed"])
 def test_at_random_truths_as_in_extended_precision(n, tau, most, how):
     """Measured: 1e-10."""

@@ -1,42 +1,153 @@
 """What docs/add-a-rule.md says is enough to add a rule, is."""
 
-import os
+import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-PROPERTIES = "tests/rules/test_properties.py"
+import numpy as np
+import pytest
+
+import veritally as vt
+from support import random_profile
+from veritally import registry
+from veritally.rules.sums import SumRule
+
+PAGE = Path(__file__).parents[2] / "docs" / "add-a-rule.md"
+DOWDALL, IN_PARTS, BRADLEY_TERRY, USE = re.findall(
+    r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.M | re.S
+)
 
 
-def with_the_rule(folder):
-    """Copy the package and do to it what the page says."""
-    file, imports, entry = re.findall(
-        r"^```python\n(.*?)^```", (ROOT / "docs" / "add-a-rule.md").read_text(encoding="utf-8"), flags=re.M | re.S
-    )
-    package = shutil.copytree(ROOT / "src" / "veritally", folder / "veritally")
-    (package / "rules" / "dowdall.py").write_text(file.replace("  # doctest: +SKIP", ""), encoding="utf-8")
-    registry = package / "registry.py"
-    before, start, after = registry.read_text(encoding="utf-8").partition("_RULES = (\n")
-    registry.write_text(f"{before}{imports}{start}{entry},\n{after}", encoding="utf-8")
-    return package
+@pytest.fixture
+def page(monkeypatch):
+    """What the page defines, registered for one test."""
+    monkeypatch.setattr(registry, "_registered", {})
+    names = {}
+    for code in (DOWDALL, IN_PARTS, BRADLEY_TERRY):
+        exec(compile(code, "add-a-rule.md", "exec"), names)
+    return names
 
 
-def pytest_on(folder, *arguments):
-    environment = os.environ | {"PYTHONPATH": str(folder)}
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-q", *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+@pytest.fixture
+def plugin(tmp_path):
+    """The page's rules as a module in a folder of their own."""
+    (tmp_path / "my_rules.py").write_text(DOWDALL + BRADLEY_TERRY, encoding="utf-8")
+    vt.write(random_profile(1, voters=6, alternatives=4).renamed("d", "v", "A"), tmp_path / "votes.csv")
+    return tmp_path
 
 
-def test_a_rule_is_one_file_and_one_entry_and_the_whole_matrix_applies(tmp_path):
-    package = with_the_rule(tmp_path)
-    ran = pytest_on(tmp_path, PROPERTIES, package / "rules" / "dowdall.py", "-k", "dowdall or veto", "-rA")
-    assert ran.returncode == 0, ran.stdout
-    passed = {
-        name: set(re.findall(rf"^PASSED .*::(\w+)\[{name}\]", ran.stdout, flags=re.M)) for name in ("dowdall", "veto")
-    }
-    assert passed["dowdall"] == passed["veto"]  # which takes the same votes, and ignores counts too
-    assert len(passed["dowdall"]) >= 13
-    assert "dowdall.Dowdall" in ran.stdout
+def run(folder, *arguments):
+    command = [sys.executable, "-m", "veritally", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.filterwarnings("ignore:the search stopped at its limit")
+def test_the_page_says_what_it_prints(page, capsys):
+    exec(USE, page)
+    *lines, best = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith("A [") for line in lines)
+    assert [("stopped" in line) for line in lines] == [False, False, True]
+    assert best
+
+
+def test_a_sum_gives_the_points_of_the_places(page):
+    outcome = vt.decide(vt.Profile(ranks=[[1, 2, 4, 3]]), rule="dowdall")
+    np.testing.assert_allclose(outcome.scores, [1, 1 / 2, 1 / 4, 1 / 3])
+    np.testing.assert_array_equal(outcome.weights, [outcome.scores])
+    assert next(info for info in vt.rules() if info.name == "dowdall").summary == "one point over the place"
+
+
+def test_a_sum_takes_votes_in_parts(page):
+    ballots = random_profile(2, voters=9, alternatives=4).ballots
+    rule = vt.rule("dowdall")
+    parts = [ballots.take_voters(slice(start, start + 2)) for start in range(0, 9, 2)]
+    np.testing.assert_allclose(page["decide_in_parts"](rule, parts), rule.fit(ballots).scores, rtol=1e-12)
+
+
+def test_an_iterated_rule_finds_the_maximum_of_its_likelihood(page):
+    profile = random_profile(3, voters=15, alternatives=3)
+    strength = np.exp(vt.decide(profile, rule="bradley-terry").scores)
+    ranks = np.asarray(profile.ranks)
+    wins = np.array([[np.sum(ranks[:, j] < ranks[:, k]) + 0.5 for k in range(3)] for j in range(3)])
+    np.fill_diagonal(wins, 0)
+    # The likelihood equations: as many wins as expected.
+    expected = (wins + wins.T) * strength[:, None] / (strength[:, None] + strength)
+    np.testing.assert_allclose(expected.sum(axis=1), wins.sum(axis=1), rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["dowdall", "bradley-terry"])
+def test_they_are_explained_like_any_other(page, name):
+    profile = random_profile(4, voters=5, alternatives=3)
+    outcome = vt.decide(profile, rule=name)
+    np.testing.assert_allclose(outcome.weights.sum(axis=0), outcome.scores, atol=1e-8)
+    for voter, chosen in outcome.explain().pivotal.items():
+        rest = profile.select(voters=[other for other in profile.voters if other != voter])
+        assert vt.decide(rest, rule=name).winners == chosen
+    batch = vt.decide(vt.stack([profile, random_profile(5, voters=4, alternatives=4)]), rule=name)
+    np.testing.assert_allclose(batch.scores[0, :3], outcome.scores, atol=1e-8)
+
+
+def test_a_limit_of_steps_is_no_secret(page):
+    with pytest.warns(vt.InputWarning, match="stopped at its limit"):
+        outcome = vt.decide(random_profile(6, voters=5, alternatives=4), rule=page["BradleyTerry"](steps=2))
+    assert outcome.status == "stopped at a limit"
+    assert outcome.to_dict()["status"] == "stopped at a limit"
+    assert outcome.rule == "BradleyTerry"
+
+
+def test_rules_are_compared_by_name_and_as_objects(page):
+    scenario = vt.Scenario(voters=5, alternatives=4, sigma=3.0)
+    found = vt.compare(scenario, rules=["dowdall", page["BradleyTerry"](), "borda"], instances=40, workers=1)
+    assert {row["rule"] for row in found.rows()} == {"dowdall", "BradleyTerry", "borda"}
+
+
+def test_the_command_finds_them_in_a_plugin(plugin):
+    for name in ("dowdall", "bradley-terry"):
+        done = run(plugin, "decide", "votes.csv", "--plugin", "my_rules", "--rule", name, "--json", "--explain")
+        assert done.returncode == 0, done.stderr
+        said = json.loads(done.stdout)
+        assert said["rule"] == name
+        assert said["status"] == "converged"
+        assert said["explanation"]["contributions"]
+    assert "bradley-terry" in run(plugin, "rules", "--plugin", "my_rules").stdout
+    assert "there is no rule" in run(plugin, "decide", "votes.csv", "--rule", "dowdall").stderr
+
+
+def test_a_plugin_that_is_not_there_is_named(plugin):
+    done = run(plugin, "decide", "votes.csv", "--plugin", "no_such_rules")
+    assert done.returncode == 2
+    assert "no_such_rules" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_installed_package_can_offer_rules(page, monkeypatch):
+    class Offered:
+        def load(self):
+            vt.register("offered", page["Dowdall"], votes="rankings")
+
+    monkeypatch.setattr(registry, "entry_points", lambda group: [Offered()] if group == "veritally.rules" else [])
+    registry._load_plugins.cache_clear()
+    assert vt.decide(random_profile(1), rule="offered").winner is not None
+    registry._load_plugins.cache_clear()
+
+
+def test_names_are_given_once(page):
+    with pytest.raises(vt.InputError, match="there is a rule 'borda' already"):
+        vt.register("borda", page["Dowdall"])
+    with pytest.raises(vt.InputError, match="takes a class of Encoder or Rule"):
+        vt.register("mine", "borda")
+    with pytest.raises(vt.InputError, match="without spaces"):
+        vt.register("my rule", page["Dowdall"])
+    with pytest.raises(vt.InputError, match="unknown"):
+        vt.register("mine", page["Dowdall"], votes="ranks")
+
+
+def test_a_rule_is_a_name_or_an_object(page):
+    profile = random_profile(1)
+    with pytest.raises(vt.InputError, match="by its name or as an object of Rule"):
+        vt.decide(profile, rule=page["Dowdall"]())
+    with pytest.raises(vt.InputError, match="has no parameter sigma"):
+        vt.decide(profile, rule=SumRule(page["Dowdall"](), votes="rankings"), sigma=2)

@@ -155,10 +155,27 @@ def test_doubtful_names():
     assert again.multiplicity.tolist() == [3]
 
 
-def test_mixing_is_refused():
-    profile = vt.Profile(pairs=[[[0, 2], [1, 0]]])
-    with pytest.raises(vt.InputError, match="as_rankings"):
-        vt.concat([profile, vt.Profile(ranks=[[1, 2]])])
+@given(pairs=PAIRS, seed=st.integers(0, 99))
+def test_log_likelihoods_of_pairs_and_other_votes_add_up(pairs, seed):
+    pairs = profile_of(pairs)
+    n = pairs.shape[-1]
+    ranks = vt.Profile(values=np.random.default_rng(seed).normal(size=(3, n))).as_rankings()
+    truth = np.random.default_rng(seed).normal(size=n)
+    both = vt.concat([pairs, ranks])
+    assert (both.kind, len(both)) == ("mixed", len(pairs) + 3)
+    apart = log_likelihood(pairs, truth=truth) + log_likelihood(ranks, truth=truth)
+    assert log_likelihood(both, truth=truth) == pytest.approx(apart)
+    np.testing.assert_array_equal(both.ranks, np.concat([pairs.ranks, ranks.ranks]))
+
+
+def test_pairs_and_other_votes_decide_together():
+    """At the mode the pull of the prior is what all votes pull, whatever their kind."""
+    pairs = vt.Profile(pairs=[[[0, 2, 1], [1, 0, 3], [0, 1, 0]]], voters=["u"])
+    ranks = vt.Profile(ranks=[[3, 1, 2]], voters=["v"])
+    outcome = vt.decide([pairs, ranks], sigma=1, tau=1, estimate="mode")
+    gradient = derivatives(outcome.profile, truth=outcome.scores).gradient
+    np.testing.assert_allclose(gradient.sum(axis=0), outcome.scores, atol=1e-6)
+    assert vt.decide([pairs, ranks]).winner == 1
 
 
 def test_rules_are_compared_on_them():

@@ -225,7 +225,7 @@ def test_jax_arrays_are_kept(kind, rule):
         "top": {"top": jnp.array([1, 0])},
     }[kind]
     profile = vt.Profile(**given, counts=jnp.ones((2, 2)))
-    assert all(isinstance(x, jax.Array) for x in profile.ballots)
+    assert all(isinstance(x, jax.Array) for x in profile.ballots.arrays)
     assert isinstance(profile.as_top().top, jax.Array)
     assert isinstance(vt.decide(profile, rule).scores, jax.Array)
     assert vt.decide(profile, rule).explain().winner in (0, 1)
@@ -314,7 +314,7 @@ def test_concat_of_different_kinds_is_mixed():
     np.testing.assert_array_equal(both.multiplicity, [1, 2, 1, 1])
     np.testing.assert_array_equal(both.ranks, [[2, 0, 1, 0], [3, 2, 1, 0], [1, 0, 0, 2], [2, 0, 0, 1]])
     again = vt.concat([vt.concat(MIXED[:2]), MIXED[2]])
-    for one, other in zip(both.ballots, again.ballots, strict=True):
+    for one, other in zip(both.ballots.arrays, again.ballots.arrays, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -340,7 +340,7 @@ def test_stack_and_unstack_are_inverse(kind):
     assert batch.decision_names == ("a", "b", "c")
     for single, back in zip(singles, batch.unstack(), strict=True):
         assert (back.voters, back.alternatives) == (single.voters, single.alternatives)
-        for one, other in zip(single.ballots, back.ballots, strict=True):
+        for one, other in zip(single.ballots.arrays, back.ballots.arrays, strict=True):
             np.testing.assert_array_equal(one, other)
 
 

@@ -2,15 +2,20 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from veritally.cli.options import file_options, force_option, listed, made, scenario_options, sigma_in
-from veritally.cli.progress import bar
+from veritally.cli.options import file_options, force_option, make_scenario, parse_sigma, scenario_options, split_names
+from veritally.cli.plugins import plugin_option
+from veritally.cli.progress import progress_bar
 from veritally.cli.screen import say
 from veritally.errors import InputError
+
+if TYPE_CHECKING:
+    from veritally.datasets import Dataset
+    from veritally.experiments.compare import Comparison
 
 _EXAMPLES = """\b
 Examples:
@@ -23,6 +28,7 @@ Examples:
 
 
 @click.command(epilog=_EXAMPLES, short_help="Compare rules on votes with a known truth.")
+@plugin_option
 @click.option("--rules", metavar="NAME,NAME…", help="The rules; by default all that can use the votes.")
 @click.option("--votes", "file", metavar="FILE", help="Votes to compare on, instead of simulated ones.")
 @click.option("--truth", metavar="FILE", help="Their truth: (decision,) alternative, truth, and perhaps cluster.")
@@ -77,40 +83,48 @@ def compare(
         from veritally.plots import require_picture
 
         require_picture(plot, force)
-    wanted: dict[str, Any] = {"rules": listed(rules), "baseline": baseline, "seed": seed, "placebo": placebo}
     if (file is None) != (truth is None):
         hint = "; what simulated voters report is --ballots" if file in ("values", "rankings", "top") else ""
         raise InputError(f"give files of votes and truth as --votes and --truth, or neither and a scenario{hint}")
-    known = None if dataset is None else load(dataset)
-    if known is not None or file is not None:
-        sigma = options.pop("sigma")
-        _refuse_unused(options, "--votes" if known is None else "--dataset")
-        if sigma is not None:
-            wanted["sigma"] = sigma_in(sigma)
-        votes = read(file, ballots=ballots, counts=counts, unranked=unranked) if known is None else known
+    wanted: dict[str, Any] = {"rules": split_names(rules), "baseline": baseline, "seed": seed, "placebo": placebo}
+    data = None if dataset is None else load(dataset)
+    if data is not None or file is not None:
+        wanted |= _only_sigma(options, "--votes" if data is None else "--dataset")
+        votes = data or read(file, ballots=ballots, counts=counts, unranked=unranked)
         comparison = compare_(votes, truth=truth, **wanted)
     else:
         if counts is not None or unranked is not None:
             raise InputError("--counts and --unranked are about a file of votes; give it as --votes")
-        scenario = made(ballots=ballots, **options)
-        with bar("Comparing") as progress:
-            comparison = compare_(
-                scenario, instances=instances, workers=workers, backend=backend, progress=progress, **wanted
-            )
+        wanted |= {"instances": instances, "workers": workers, "backend": backend}
+        scenario = make_scenario(ballots=ballots, **options)
+        with progress_bar("Comparing") as progress:
+            comparison = compare_(scenario, progress=progress, **wanted)
     if as_json:
         for row in comparison.rows():
             click.echo(json.dumps(row))
     else:
-        from veritally.cli.tables import print_comparison
-
-        print_comparison(comparison)
-        if rules is None:
-            click.echo("Not among them, since they take longer: posterior, mle and score (--rules all,posterior).")
-        if known is not None:
-            click.echo(f"{known.name}: {known.summary}. {known.licence}, {known.attribution}.")
+        _print(comparison, data, by_default=rules is None)
     if plot is not None:
         comparison.plot(plot)
         say(f"Saved {plot}", err=True)
+
+
+def _print(comparison: "Comparison", data: "Dataset | None", by_default: bool) -> None:
+    """Print the table, what it leaves out by default, and where a data set comes from."""
+    from veritally.cli.tables import print_comparison
+
+    print_comparison(comparison)
+    if by_default:
+        click.echo("Not among them, since they take longer: posterior, mle and score (--rules all,posterior).")
+    if data is not None:
+        click.echo(f"{data.name}: {data.summary}. {data.licence}, {data.attribution}.")
+
+
+def _only_sigma(options: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """Return sigma, the one option of a scenario that votes from elsewhere take too, if it is given."""
+    others = {key: value for key, value in options.items() if key != "sigma"}
+    _refuse_unused(others, source)
+    return {} if options["sigma"] is None else {"sigma": parse_sigma(options["sigma"])}
 
 
 def _refuse_unused(options: Mapping[str, Any], source: str) -> None:

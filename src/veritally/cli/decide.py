@@ -1,21 +1,23 @@
 """``veritally decide``: votes in, decision out."""
 
 import time
-import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 import click
 
-from veritally.cli.options import file_options, force_option, lower_is_better_option, numbers_in, sigma_in
-from veritally.cli.progress import Shown, bar, duration, working
+from veritally.cli.options import file_options, force_option, lower_is_better_option, parse_numbers, parse_sigma
+from veritally.cli.plugins import plugin_option
+from veritally.cli.progress import ProgressDisplay, duration, progress_bar, working
 from veritally.cli.screen import say
 from veritally.decide import Question, questions
 from veritally.errors import InputError, InputWarning, quoted
 from veritally.io.votes import read
-from veritally.outcome import Outcome, Remarks
+from veritally.outcome import Outcome, WarningLines
 from veritally.progress import listening
+from veritally.votes.rankings import Ordinal
 
 _LONG = 30.0  # seconds left, for which people would like to know a quicker way
 _FIT = 0.6  # of the work that is done before it is found out how sure the answer is, about
@@ -35,6 +37,7 @@ Examples:
 
 @click.command(epilog=_EXAMPLES, short_help="Decide the votes in a file.")
 @click.argument("file")
+@plugin_option
 @click.option("--rule", metavar="NAME", help="The rule, by name or paper label; by default posterior.")
 @click.option(
     "--sigma",
@@ -126,7 +129,7 @@ def decide(
     """
     parameters: dict[str, Any] = {}
     if sigma:
-        parameters["sigma"] = sigma_in(*sigma)
+        parameters["sigma"] = parse_sigma(*sigma)
     if points is not None:
         parameters["points"] = points.split(",")
     given = {"samples": samples, "tau": tau, "cap": cap, "count_error": count_error, "noise": noise, "model": model}
@@ -142,7 +145,7 @@ def decide(
     asked = questions(profile, rule, choose=choose, tie_break=tie_break or "error", seed=seed, **parameters)
     if plot is not None and len(asked) > 1:  # a picture is of all
         asked = [Question.of(profile, rule, choose, tie_break or "error", seed, parameters)]
-    with bar(f"Deciding {Path(file).name}") as show:
+    with progress_bar(f"Deciding {Path(file).name}") as show:
         outcomes: Iterable[Outcome] = _decided(asked, show)
         if plot is not None or tie_break == "error":  # and nothing is printed before it is known that nothing is tied
             outcomes = kept = list(outcomes)
@@ -152,7 +155,7 @@ def decide(
             for outcome in outcomes:
                 click.echo(outcome.to_json(explain=explain))
         else:
-            from veritally.cli.tables import print_outcomes
+            from veritally.cli.outcomes import print_outcomes
 
             if lower_is_better:
                 click.echo("Values are negated, since lower is better.")
@@ -164,7 +167,7 @@ def decide(
         say(f"Saved {plot}", err=True)
 
 
-def _decided(asked: list[Question], show: Shown) -> Iterator[Outcome]:
+def _decided(asked: list[Question], show: ProgressDisplay) -> Iterator[Outcome]:
     """Decide one question after the other; show how far it is, and say how it would be quicker if it takes long."""
     start, hinted = time.monotonic(), False
 
@@ -178,7 +181,7 @@ def _decided(asked: list[Question], show: Shown) -> Iterator[Outcome]:
             show.hide()
             say(f"This takes about {duration(left)} more.{_quicker(asked[0])}", err=True)
 
-    remarks = Remarks()
+    lines = WarningLines()
     for done, question in enumerate(asked):
         with listening(lambda share, done=done: follow(done, _FIT * share)):  # type: ignore[misc]
             outcome = question.outcome()
@@ -188,11 +191,11 @@ def _decided(asked: list[Question], show: Shown) -> Iterator[Outcome]:
             _ = one.belief
         show.hide()
         if len(asked) == 1:
-            _warn(outcome.remarks)
+            _warn(outcome.rule_warnings)
         else:
-            remarks.add(outcome)
+            lines.add(outcome)
         yield outcome
-    _warn(remarks.lines())
+    _warn(lines.lines())
 
 
 def _quicker(question: Question) -> str:
@@ -200,18 +203,18 @@ def _quicker(question: Question) -> str:
     ways = []
     if question.info.name == "posterior" and not {"sigma", "tau"} <= question.parameters.keys():
         ways.append("--sigma with --tau, if you know how noisy one observation is beside the spread of the truths")
-    if question.info.name == "posterior" and question.profile.kind in ("rankings", "top"):
+    if question.info.name == "posterior" and isinstance(question.profile.ballots, Ordinal):
         ways.append("--rule learned-universal")
     return f" Quicker: {', or '.join(ways)}." if ways else ""
 
 
-def _warn(remarks: Iterable[str]) -> None:
-    for remark in remarks:
-        warnings.warn(remark, InputWarning, stacklevel=2)
+def _warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        warn(warning, InputWarning, stacklevel=2)
 
 
 def _number(text: str, option: str) -> float:
-    numbers = numbers_in(text, option)
+    numbers = parse_numbers(text, option)
     if len(numbers) != 1:
         raise InputError(f"{option} takes one number, not {quoted(text)}")
     return numbers[0]

@@ -74,13 +74,13 @@ def noise_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def made(name: str | None, ballots: str | None, sigma: str | None, **given: Any) -> "Scenario":
+def make_scenario(name: str | None, ballots: str | None, sigma: str | None, **given: Any) -> "Scenario":
     """Make the scenario that the options describe."""
     from veritally.model.scenario import PARTS, Scenario, scenario
 
     changes = {key: value for key, value in given.items() if value is not None}
     if sigma is not None:
-        changes["sigma"] = sigma_in(sigma)
+        changes["sigma"] = parse_sigma(sigma)
     if ballots is not None:
         changes["votes"] = ballots
     for part in PARTS:
@@ -89,21 +89,23 @@ def made(name: str | None, ballots: str | None, sigma: str | None, **given: Any)
     return scenario(Scenario() if name is None else name, **changes)
 
 
-def listed(text: str | None) -> list[str] | None:
+def split_names(text: str | None) -> list[str] | None:
     """Read names separated by commas."""
     return None if text is None else [item.strip() for item in text.split(",") if item.strip()]
 
 
-def sigma_in(*texts: str) -> float | tuple[float, ...] | dict[str, float]:
+def parse_sigma(*texts: str) -> float | tuple[float, ...] | dict[str, float]:
     """Read one standard deviation, or one for each alternative: ``1,2``, ``A=1,B=2``, or ``A=1`` and ``B=2``."""
     if any("=" in text for text in texts):
         items = [item for text in texts for item in (text.split(",") if text.count("=") > 1 else [text])]
-        return {name: numbers_in(number, "--sigma")[0] for name, _, number in (item.rpartition("=") for item in items)}
-    numbers = numbers_in(",".join(texts), "--sigma")
+        return {
+            name: parse_numbers(number, "--sigma")[0] for name, _, number in (item.rpartition("=") for item in items)
+        }
+    numbers = parse_numbers(",".join(texts), "--sigma")
     return numbers[0] if len(numbers) == 1 else tuple(numbers)
 
 
-def numbers_in(text: str, option: str) -> list[float]:
+def parse_numbers(text: str, option: str) -> list[float]:
     """Read numbers separated by commas."""
     try:
         return [float(item) for item in text.split(",")]

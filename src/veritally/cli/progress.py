@@ -30,17 +30,17 @@ def working(file: str) -> Iterator[None]:
 
 
 @contextmanager
-def bar(what: str) -> Iterator["Shown"]:
+def progress_bar(what: str) -> Iterator["ProgressDisplay"]:
     """Show how much is done and how much time is left: a bar on a terminal, a line now and then in a log.
 
     Yields a function that takes the share of the work that is done, and perhaps what else there is to say. Before
     anything else is printed on the way, its ``hide`` must be called. Of work that is over in a moment nothing is shown.
     """
-    shown = _Log(what) if sys.stderr is None or not sys.stderr.isatty() else _Bar(what)
+    display = _Log(what) if sys.stderr is None or not sys.stderr.isatty() else _Bar(what)
     try:
-        yield shown
+        yield display
     finally:
-        shown.hide()
+        display.hide()
 
 
 class _Bar:
@@ -101,7 +101,7 @@ class _Log:
             self.said = share
 
 
-Shown: TypeAlias = _Bar | _Log
+ProgressDisplay: TypeAlias = _Bar | _Log
 """What shows how far work is."""
 
 

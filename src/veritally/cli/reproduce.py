@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from veritally.cli.options import force_option, listed, numbers_in
-from veritally.cli.progress import bar
+from veritally.cli.options import force_option, parse_numbers, split_names
+from veritally.cli.progress import progress_bar
 from veritally.cli.screen import say
 
 _EXAMPLES = """\b
@@ -48,7 +48,7 @@ def reproduce(
     was interrupted goes on where it stopped when the same command is given again.
     """
     from veritally.cli.tables import print_reproduction
-    from veritally.experiments.report import reproduce as reproduce_
+    from veritally.experiments.reproduce import reproduce as reproduce_
 
     given = [("tables", tables), ("voters", voters), ("rules", rules), ("instances", instances), ("seed", seed)]
     usual = {"instances": 2000, "seed": 0, "backend": "numpy"}
@@ -63,13 +63,13 @@ def reproduce(
         progress(shares[-1])
 
     try:
-        with bar("Reproducing") as progress:
+        with progress_bar("Reproducing") as progress:
             reproduction = reproduce_(
                 out,
                 command=" ".join(["veritally reproduce", *said]),
-                tables=listed(tables),
-                voters=None if voters is None else [_whole(number) for number in numbers_in(voters, "--voters")],
-                rules=listed(rules),
+                tables=split_names(tables),
+                voters=None if voters is None else [_whole(number) for number in parse_numbers(voters, "--voters")],
+                rules=split_names(rules),
                 instances=instances,
                 seed=seed,
                 workers=workers,

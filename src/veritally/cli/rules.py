@@ -4,6 +4,7 @@ import json
 
 import click
 
+from veritally.cli.plugins import plugin_option
 from veritally.registry import rules as all_rules
 
 _EXAMPLES = """\b
@@ -14,6 +15,7 @@ Examples:
 
 
 @click.command(epilog=_EXAMPLES, short_help="List every rule.")
+@plugin_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 def rules(as_json: bool) -> None:
     """List every rule: its votes, whether it uses counts, and where it comes from."""

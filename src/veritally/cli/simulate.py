@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from veritally.checks import usable_path
-from veritally.cli.options import force_option, made, scenario_options
+from veritally.cli.options import force_option, make_scenario, scenario_options
 from veritally.cli.screen import say
 from veritally.errors import InputError
 from veritally.files import refuse_to_replace, write_together
@@ -32,7 +32,7 @@ def simulate(votes: str, truth: str, instances: int, seed: int, force: bool, **o
 
     VOTES has the counts as reported. Parts of a scenario are written as a name and numbers, such as uniform:1:49.
     """
-    scenario = made(**options)
+    scenario = make_scenario(**options)
     paths = usable_path(votes), usable_path(truth)
     if paths[0].resolve() == paths[1].resolve():
         raise InputError(f"{votes}: votes and truth need a file each")

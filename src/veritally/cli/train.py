@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from veritally.cli.options import force_option, made, noise_options
-from veritally.cli.progress import bar
+from veritally.cli.options import force_option, make_scenario, noise_options
+from veritally.cli.progress import progress_bar
 from veritally.cli.screen import say
 from veritally.errors import quoted
 
@@ -81,13 +81,13 @@ def train(
     drawn anew for each mini-batch. A run that was interrupted, even killed, goes on from its last checkpoint when the
     same command is given again.
     """
-    from veritally.learned.train import card_path, checked_path, checkpoint_path
+    from veritally.learned.paths import card_path, checked_path, checkpoint_path
     from veritally.learned.train import train as train_
 
     parts = {"prior": prior, "experience": experience, "noise": noise, "count_error": count_error}
     usual = name is None and sigma is None and not any(parts.values())
     most = {size: recipe[size][1] for size in ("voters", "alternatives")}
-    scenario = made(name="high-variance" if usual else name, ballots=None, sigma=sigma, **parts, **most)
+    scenario = make_scenario(name="high-variance" if usual else name, ballots=None, sigma=sigma, **parts, **most)
     path = checked_path(file)
     if plot is not None:
         from veritally.plots import require_picture
@@ -97,7 +97,7 @@ def train(
     if checkpoint.exists():
         say(f"Going on from {checkpoint}", err=True)
     try:
-        with bar("Training") as progress:
+        with progress_bar("Training") as progress:
             model = train_(path, scenario, held_out=held_out, force=force, progress=progress, **recipe)
     except KeyboardInterrupt:
         if checkpoint.exists() or path.exists():

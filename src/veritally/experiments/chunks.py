@@ -18,11 +18,12 @@ from multiprocessing.connection import wait as wait_for
 from pathlib import Path
 from typing import Any
 
+from veritally.arrays import array_library, device_name
 from veritally.checks import whole
 from veritally.errors import InputError
-from veritally.experiments.measures import Moments
+from veritally.experiments.measures import MeasureSums
 from veritally.experiments.rule_set import RuleSet
-from veritally.experiments.run import compile_together, fitting, run
+from veritally.experiments.run import chunk_size, compile_together, run
 from veritally.model.scenario import Scenario
 from veritally.model.simulation import Backend
 from veritally.versions import versions
@@ -30,7 +31,7 @@ from veritally.versions import versions
 _AHEAD = 4  # chunks handed out for each worker
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _SOURCES = (
-    "arrays.py",
+    "arrays/*.py",
     "votes/*.py",
     "model/*.py",
     "likelihood/*.py",
@@ -51,7 +52,7 @@ class Chunk:
     """Some instances of a scenario, and the rules to measure on them."""
 
     scenario: Scenario
-    lineup: RuleSet
+    rule_set: RuleSet
     measures: tuple[str, ...]
     seed: int
     start: int
@@ -59,9 +60,11 @@ class Chunk:
     backend: Backend = "numpy"
     size: int | None = None
 
-    def run(self) -> Moments:
+    def run(self) -> MeasureSums:
         """Do the work."""
-        return run(self.scenario, self.lineup, self.measures, self.seed, self.start, self.stop, self.backend, self.size)
+        return run(
+            self.scenario, self.rule_set, self.measures, self.seed, self.start, self.stop, self.backend, self.size
+        )
 
     @property
     def cells(self) -> int:
@@ -73,45 +76,52 @@ class Chunk:
         """What stands for everything that the result depends on, the code and its libraries included."""
         configuration = {
             "scenario": self.scenario.to_dict(),
-            "rules": self.lineup.labels,
-            "models": self.lineup.models,
+            "rules": self.rule_set.labels,
+            "models": self.rule_set.models,
             "measures": self.measures,
             "seed": self.seed,
             "instances": [self.start, self.stop, self.size],
             "backend": self.backend,
-            "versions": used(self.backend),
-            "device": device(self.backend),
+            "versions": library_versions(self.backend),
+            "device": describe_device(self.backend),
             "source": _fingerprint(),
         }
         return hashlib.sha256(json.dumps(configuration, sort_keys=True).encode()).hexdigest()
 
 
-def plan(
-    scenario: Scenario, lineup: RuleSet, measures: tuple[str, ...], instances: int, seed: int, backend: Backend
+def plan_chunks(
+    scenario: Scenario, rule_set: RuleSet, measures: tuple[str, ...], instances: int, seed: int, backend: Backend
 ) -> list[Chunk]:
     """Cut the instances of a scenario into chunks; how, depends on nothing but the configuration and the device."""
-    size = fitting(scenario, lineup, backend)
+    size = chunk_size(scenario, rule_set, backend)
     if backend == "jax":  # equal ones, so that one compiled program fits all
         size = -(-instances // -(-instances // size))
     compiled = size if backend == "jax" else None
     return [
-        Chunk(scenario, lineup, measures, seed, start, min(start + size, instances), backend, compiled)
+        Chunk(scenario, rule_set, measures, seed, start, min(start + size, instances), backend, compiled)
         for start in range(0, instances, size)
     ]
 
 
-def spread(chunks: Sequence[Chunk], workers: int = 1) -> Iterator[tuple[Chunk, Moments]]:
+def run_chunks(chunks: Sequence[Chunk], workers: int = 1) -> Iterator[tuple[Chunk, MeasureSums]]:
     """Do the chunks, in several processes if there are ``workers``, and yield each as it is finished.
 
     Accelerators are driven from this process alone.
     """
     if chunks and chunks[0].backend == "jax":
         workers = 1
-        compile_together(dict.fromkeys((c.scenario, c.lineup, c.measures, c.size or c.stop - c.start) for c in chunks))
-    if workers <= 1 or len(chunks) <= 1:
+        compile_together(
+            dict.fromkeys((c.scenario, c.rule_set, c.measures, c.size or c.stop - c.start) for c in chunks)
+        )
+    if workers > 1 and len(chunks) > 1:
+        yield from _run_in_processes(chunks, workers)
+    else:
         for chunk in chunks:
             yield chunk, chunk.run()
-        return
+
+
+def _run_in_processes(chunks: Sequence[Chunk], workers: int) -> Iterator[tuple[Chunk, MeasureSums]]:
+    """Do the chunks in processes of their own, and yield each as it is finished."""
     try:
         pickle.dumps(chunks[0])
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -119,9 +129,10 @@ def spread(chunks: Sequence[Chunk], workers: int = 1) -> Iterator[tuple[Chunk, M
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _enter)
     waiting = iter(chunks)
-    running: dict[Future[Moments], Chunk] = {}
+    running: dict[Future[MeasureSums], Chunk] = {}
     try:
         while True:
+            # Hand out a few chunks ahead, so that no worker waits and memory stays small.
             for chunk in islice(waiting, _AHEAD * workers - len(running)):
                 with _one_thread_each():
                     running[pool.submit(Chunk.run, chunk)] = chunk
@@ -132,7 +143,7 @@ def spread(chunks: Sequence[Chunk], workers: int = 1) -> Iterator[tuple[Chunk, M
     except BrokenProcessPool as error:
         causes = "use fewer if memory is short, and in a script guard the main part by if __name__ == '__main__'"
         raise InputError(f"a worker process ended; {causes}") from error
-    finally:
+    finally:  # also when interrupted, or when nobody wants the rest
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - others:
             process.terminate()
@@ -163,32 +174,30 @@ def _enter() -> None:
     threading.Thread(target=follow, daemon=True).start()
 
 
-def merged(chunks: Sequence[Chunk], workers: int = 1) -> Iterator[tuple[Chunk, Moments]]:
+def running_sums(chunks: Sequence[Chunk], workers: int = 1) -> Iterator[tuple[Chunk, MeasureSums]]:
     """Do the chunks of one scenario, yielding after each the sum of all from the first on, in their order."""
-    finished = spread(chunks, workers)
-    early: dict[int, Moments] = {}
-    total: Moments | None = None
+    finished = run_chunks(chunks, workers)
+    early: dict[int, MeasureSums] = {}
+    total: MeasureSums | None = None
     for chunk in chunks:
         while chunk.start not in early:
-            other, moments = next(finished)
-            early[other.start] = moments
+            other, sums = next(finished)
+            early[other.start] = sums
         part = early.pop(chunk.start)
         total = part if total is None else total + part
         yield chunk, total
 
 
-def used(backend: Backend) -> dict[str, str]:
+def library_versions(backend: Backend) -> dict[str, str]:
     """Return the versions of all that computes."""
     return versions("veritally", "numpy", "scipy", *(("jax", "jaxlib") if backend == "jax" else ()))
 
 
-def device(backend: Backend) -> str:
+def describe_device(backend: Backend) -> str:
     """Return what computes, and in which precision."""
     if backend == "numpy":
         return "float64"
-    import jax
-
-    return f"{jax.devices()[0].device_kind}, {jax.numpy.zeros(0).dtype}"
+    return f"{device_name()}, {array_library(backend).zeros(0).dtype}"
 
 
 @functools.cache
@@ -206,4 +215,7 @@ def check_workers(workers: Any) -> int:
     """Return how many processes to use; None for one a core."""
     if workers is not None:
         return whole(workers, "workers", least=1)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        return len(os.sched_getaffinity(0))  # the cores that this process may use
+    except AttributeError:  # which not every system tells
+        return os.cpu_count() or 1

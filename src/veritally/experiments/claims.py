@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from veritally.experiments.published import published
 from veritally.experiments.rule_set import BEST_OF, Entry
-from veritally.experiments.tables import Reproduction, published
+from veritally.experiments.tables import Reproduction
 
 CLEAR = 2.0  # standard errors beyond which a difference is clear
 _NAMED = 3  # comparisons that speak against a claim
@@ -27,7 +28,7 @@ FEW, MANY, LIMIT = "top-monte-carlo", "top-monte-carlo:samples=1000", "top-gradi
 
 
 @dataclass(frozen=True)
-class Paired:
+class PairedDifference:
     """The difference between the regrets of two rules in one cell."""
 
     table: str
@@ -56,37 +57,41 @@ EXACT = {"rankings": "posterior:votes=rankings", "top": "posterior:votes=top"}
 """The exact rule for each kind of votes."""
 
 
-def against(reproduction: Reproduction, table: str, voters: int, rule: str, kind: str) -> tuple[Paired, Paired | None]:
+def best_rivals(
+    reproduction: Reproduction, table: str, voters: int, rule: str, kind: str
+) -> tuple[PairedDifference, PairedDifference | None]:
     """Return paired differences of a rule to the best other that sees the same votes, and to the best published."""
+    # All other rules that see these votes, and are not left to find σ out; the lowest regret first.
     seeing = [
         name for name in reproduction.rules if name != rule and Entry.of(name).votes == kind and "estimated" not in name
     ]
-    regrets = reproduction.moments[table, voters].means[0]
+    regrets = reproduction.sums[table, voters].means[0]
     order = sorted(seeing, key=lambda name: float(regrets[reproduction.rules.index(name)]))
+    # Those of the paper, variants of its families included.
     printed = {name for place, m, name in published() if (place, m) == (table, voters)}
     theirs = [name for name in order if name in printed or any(name.startswith(family) for family in BEST_OF)]
-    pairs = [
-        one
-        for one in paired(reproduction, [(rule, other) for other in [order[0], *theirs[:1]]])
-        if (one.table, one.voters) == (table, voters)
-    ]
-    return pairs[0], pairs[1] if len(pairs) > 1 else None
+    best = _difference(reproduction, table, voters, rule, order[0])
+    assert best is not None
+    return best, _difference(reproduction, table, voters, rule, theirs[0]) if theirs else None
 
 
-def paired(reproduction: Reproduction, pairs: Sequence[tuple[str, str]]) -> list[Paired]:
+def paired_differences(reproduction: Reproduction, pairs: Sequence[tuple[str, str]]) -> list[PairedDifference]:
     """Return the differences between the rules of each pair in every cell that has both."""
-    found = []
-    for (table, voters), moments in reproduction.moments.items():
-        for rule, other in pairs:
-            r, s = (reproduction.place(table, voters, name) for name in (rule, other))
-            if r is not None and s is not None:
-                difference, error = moments.differences(s)
-                regret = float(moments.means[0, s])
-                found.append(Paired(table, voters, rule, other, float(difference[r]), float(error[r]), regret))
-    return found
+    each = (_difference(reproduction, *cell, *pair) for cell in reproduction.sums for pair in pairs)
+    return [found for found in each if found is not None]
 
 
-def verdict(differences: Sequence[Paired]) -> str:
+def _difference(reproduction: Reproduction, table: str, voters: int, rule: str, other: str) -> PairedDifference | None:
+    """Return the difference between two rules in a cell; None unless both were measured."""
+    r, s = (reproduction.position(table, voters, name) for name in (rule, other))
+    if r is None or s is None:
+        return None
+    sums = reproduction.sums[table, voters]
+    difference, error = sums.differences(s)
+    return PairedDifference(table, voters, rule, other, float(difference[r]), float(error[r]), float(sums.means[0, s]))
+
+
+def verdict(differences: Sequence[PairedDifference]) -> str:
     """Say in how many cells the first rule of a pair is lower, in how many clearly, and where it is not."""
     lower = [one for one in differences if one.z < 0]
     clear = sum(one.z < -CLEAR for one in differences)

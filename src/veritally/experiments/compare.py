@@ -11,17 +11,18 @@ from veritally.arrays import Random
 from veritally.checks import whole
 from veritally.datasets import Dataset
 from veritally.errors import InputError
-from veritally.experiments.chunks import check_workers, merged, plan
+from veritally.experiments.chunks import Chunk, check_workers, plan_chunks, running_sums
 from veritally.experiments.labelled_votes import LabelledVotes
-from veritally.experiments.measures import MEASURES, Clustered, Moments, summary
+from veritally.experiments.measures import MEASURES, ClusteredMeasures, MeasureSums, summarize
 from veritally.experiments.rule_set import Entry, RuleSet
 from veritally.model.scenario import scenario
 from veritally.model.simulation import Backend, Trials, checked_seed
+from veritally.rules.protocol import Rule
 from veritally.votes.ballots import Kind
 from veritally.votes.profile import Profile
 
 _BASELINES = ("borda", "plurality")
-_EXCHANGES = 1  # the stream of those who exchange counts, beside that of tie_breakers
+_EXCHANGES = 1  # the stream of those who exchange counts, beside that of tie breakers
 _CONFIDENCE = 0.975  # of the one-sided bound within which a rule may be the best
 
 
@@ -31,21 +32,23 @@ class Comparison:
 
     Attributes
     ----------
-    rules
-        Their names, in the order of their regret.
+    rule_set
+        The rules.
+    summary
+        Means and errors of what was measured.
     baseline
         The rule that paired differences are taken to.
-    instances
-        How many decisions were measured.
+    voters
+        How many voters each decision has; None where they differ.
     worth
         With a placebo, what the counts are worth: by how much each rule's regret grows if voters exchange them.
     """
 
-    lineup: RuleSet
-    moments: Moments | Clustered
+    rule_set: RuleSet
+    summary: MeasureSums | ClusteredMeasures
     baseline: str
     voters: int | None
-    worth: Moments | Clustered | None = None
+    worth: MeasureSums | ClusteredMeasures | None = None
 
     @property
     def about(self) -> str:
@@ -57,18 +60,18 @@ class Comparison:
     @property
     def instances(self) -> int:
         """How many decisions were measured."""
-        return self.moments.instances
+        return self.summary.instances
 
     @property
     def clusters(self) -> int | None:
         """How many clusters the decisions are in; None if each stands for itself."""
-        return self.moments.independent if isinstance(self.moments, Clustered) else None
+        return self.summary.independent if isinstance(self.summary, ClusteredMeasures) else None
 
     @property
     def rules(self) -> tuple[str, ...]:
         """The rules, that of the lowest regret first."""
-        order = np.argsort(self.moments.means[0], kind="stable")
-        return tuple(self.lineup.labels[r] for r in order)
+        order = np.argsort(self.summary.means[0], kind="stable")
+        return tuple(self.rule_set.labels[r] for r in order)
 
     @property
     def best(self) -> tuple[str, ...]:
@@ -78,28 +81,23 @@ class Comparison:
         """
         from scipy.special import stdtrit
 
-        lowest = int(np.argmin(self.moments.means[0]))
-        difference, error = self.moments.differences(lowest)
-        bound = stdtrit(max(self.moments.independent - 1, 1), _CONFIDENCE) * np.where(np.isnan(error), np.inf, error)
-        best = {label for label, within in zip(self.lineup.labels, difference <= bound, strict=True) if within}
+        lowest = int(np.argmin(self.summary.means[0]))
+        difference, error = self.summary.differences(lowest)
+        bound = stdtrit(max(self.summary.independent - 1, 1), _CONFIDENCE) * np.where(np.isnan(error), np.inf, error)
+        best = {label for label, within in zip(self.rule_set.labels, difference <= bound, strict=True) if within}
         return tuple(label for label in self.rules if label in best)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a dictionary for each rule, that of the lowest regret first."""
-        labels = self.lineup.labels
-        kinds = {entry.label: entry.votes or "any" for entry in self.lineup.entries}
-        means, errors = self.moments.means, self.moments.errors
-        difference, difference_error = self.moments.differences(labels.index(self.baseline))
-        best = self.best
-        rows = []
+        difference, error = self.summary.differences(self.rule_set.labels.index(self.baseline))
+        best, rows = self.best, []
         for label in self.rules:
-            r = labels.index(label)
-            row: dict[str, Any] = {"rule": label, "votes": kinds[label]}
+            r = self.rule_set.labels.index(label)
+            row: dict[str, Any] = {"rule": label, "votes": self.rule_set.entries[r].votes or "any"}
             for m, name in enumerate(MEASURES):
-                row[name] = float(means[m, r])
-                row["se" if name == "regret" else f"{name}_se"] = _or_none(errors[m, r])
-            row["difference"] = float(difference[r])
-            row["difference_se"] = _or_none(difference_error[r])
+                row[name] = float(self.summary.means[m, r])
+                row["se" if name == "regret" else f"{name}_se"] = _or_none(self.summary.errors[m, r])
+            row |= {"difference": float(difference[r]), "difference_se": _or_none(error[r])}
             row |= {"best": label in best, "baseline": self.baseline, "instances": self.instances}
             if self.clusters is not None:
                 row["clusters"] = self.clusters
@@ -141,7 +139,7 @@ def compare(
     votes: Any,
     *,
     truth: Any = None,
-    rules: Iterable[str] | None = None,
+    rules: Iterable[str | Rule] | None = None,
     baseline: str | None = None,
     clusters: Sequence[Hashable] | None = None,
     placebo: int = 0,
@@ -168,21 +166,19 @@ def compare(
     baseline
         The rule that paired differences are taken to; by default ``borda``, or the first where that is not compared.
     clusters
-        For votes with ``truth``: the cluster of each decision, where decisions of a cluster err together. Standard
-        errors then take clusters for independent, not decisions. A data set has its own, and so has a truth file or
-        frame with a column ``cluster``.
+        For votes with ``truth``: the cluster of each decision. Standard errors allow for decisions of a cluster that
+        err together. A data set has its own, and so has a truth file or frame with a column ``cluster``.
     placebo
         How many times the voters of each decision exchange their counts at random, to see what these are worth: by how
         much the regret of a rule grows, on average over the times. Not for scenarios, whose trials can be compared.
     instances, seed, workers, backend
-        For scenarios: how many to draw, from which seed, with how many processes (None: one a core; a script that uses
-        several must guard its main part by ``if __name__ == "__main__"``), and in which library. The number of workers
-        changes nothing. Ties are broken by the tie_breakers of simulated trials, for other votes by the seed.
+        For scenarios: how many to draw, from which seed, with how many processes (None: one a core; their number
+        changes no result, but a script must guard its main part by ``if __name__ == "__main__"``), and in which
+        library. Ties are broken by the tie breakers of simulated trials, for other votes by the seed.
     progress
         Called with the share of the work that is done.
     **changes
-        Fields of the scenario to set, such as ``voters=30``; for a profile, ``sigma`` if it differs between
-        alternatives, which the rules are told, in their order or by name.
+        Fields of the scenario to set, such as ``voters=30``; of votes, ``sigma`` for each alternative, also by name.
 
     Examples
     --------
@@ -190,33 +186,45 @@ def compare(
     >>> comparison.rules, comparison.best
     (('pairwise-normalized', 'borda'), ('pairwise-normalized',))
     """
-    seed = checked_seed(seed, backend)
-    times = whole(placebo, "placebo")
+    seed, times = checked_seed(seed, backend), whole(placebo, "placebo")
     if truth is not None or isinstance(votes, Profile | Trials | Dataset):
-        given = LabelledVotes.of(votes, truth, clusters, changes, seed)
-        lineup, named = _lineup(rules, baseline, given.profile.kind, given.profile.shape[-1])
-        measured = given.measured(lineup, seed)
-        worth = None
-        if times:
-            random = Random.of(given.truth, seed, _EXCHANGES)
-            others = [given.exchanged(random).measured(lineup, seed) for _ in range(times)]
-            worth = summary(sum(others) / times - measured, given.clusters)
-        return Comparison(lineup, summary(measured, given.clusters), named, given.voters, worth)
+        return _compare_on_votes(LabelledVotes.of(votes, truth, clusters, changes, seed), rules, baseline, times, seed)
     if times or clusters is not None:
         raise InputError("placebo and clusters are for votes that are there, not for scenarios; simulate them first")
     chosen = scenario(votes, **changes)
-    lineup, named = _lineup(rules, baseline, chosen.votes, chosen.alternatives)
-    chunks = plan(chosen, lineup, MEASURES, whole(instances, "instances", least=1), seed, backend)
-    for chunk, total in merged(chunks, check_workers(workers)):
-        moments = total
-        progress(chunk.stop / instances)
-    return Comparison(lineup, moments, named, chosen.voters)
+    rule_set, named = _rules_and_baseline(rules, baseline, chosen.votes, chosen.alternatives)
+    chunks = plan_chunks(chosen, rule_set, MEASURES, whole(instances, "instances", least=1), seed, backend)
+    return Comparison(rule_set, _sum_chunks(chunks, workers, progress), named, chosen.voters)
 
 
-def _lineup(rules: Iterable[str] | None, baseline: str | None, kind: Kind, n: int) -> tuple[RuleSet, str]:
+def _sum_chunks(chunks: Sequence[Chunk], workers: int | None, progress: Callable[[float], None]) -> MeasureSums:
+    """Do all chunks and add their measures up."""
+    for chunk, total in running_sums(chunks, check_workers(workers)):
+        sums = total
+        progress(chunk.stop / chunks[-1].stop)
+    return sums
+
+
+def _compare_on_votes(
+    labelled: LabelledVotes, rules: Iterable[str | Rule] | None, baseline: str | None, times: int, seed: int
+) -> Comparison:
+    """Compare rules on votes that are there, with so many placebos."""
+    rule_set, named = _rules_and_baseline(rules, baseline, labelled.ballots.kind, labelled.truth.shape[-1])
+    measured = labelled.measure(rule_set, seed)
+    worth = None
+    if times:
+        random = Random.of(labelled.truth, seed, _EXCHANGES)
+        others = [labelled.exchange_counts(random).measure(rule_set, seed) for _ in range(times)]
+        worth = summarize(sum(others) / times - measured, labelled.clusters)
+    return Comparison(rule_set, summarize(measured, labelled.clusters), named, labelled.voters, worth)
+
+
+def _rules_and_baseline(
+    rules: Iterable[str | Rule] | None, baseline: str | None, kind: Kind, n: int
+) -> tuple[RuleSet, str]:
     """Return the rules with the baseline among them."""
-    lineup = RuleSet.of(rules, kind, n)
+    rule_set = RuleSet.of(rules, kind, n)
     if baseline is None:
-        return lineup, next((name for name in _BASELINES if name in lineup.labels), lineup.labels[0])
+        return rule_set, next((name for name in _BASELINES if name in rule_set.labels), rule_set.labels[0])
     named = Entry.of(baseline).label
-    return RuleSet.of([*lineup.labels, named], kind, n), named
+    return RuleSet.of([*rule_set.labels, named], kind, n), named

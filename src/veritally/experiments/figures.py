@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from veritally.errors import InputError
-from veritally.experiments.tables import Reproduction, published
+from veritally.experiments.published import published
+from veritally.experiments.tables import Reproduction
 
 # Okabe & Ito's colours, told apart by colour-blind readers too; a kind of votes has one family of them.
 STYLES: Mapping[str, tuple[str, str]] = {
@@ -34,24 +35,11 @@ def draw(reproduction: Reproduction, table: str) -> dict[str, bytes]:
     except ImportError as error:
         raise InputError("plots need matplotlib: pip install 'veritally[plot]'") from error
     voters = reproduction.voters
-    paper = published()
     settings: Any = {"svg.hashsalt": table, "svg.fonttype": "none", "font.size": 10, "axes.linewidth": 0.6}
     with matplotlib.rc_context(settings):
         figure = Figure(figsize=(8, 5.5), layout="constrained")
         ax = figure.subplots()
-        ends: dict[str, float] = {}
-        for rule, (colour, line) in STYLES.items():
-            if rule not in reproduction.names():
-                continue
-            moments = [reproduction.moments[table, m] for m in voters]
-            places = [reproduction.place(table, m, rule) for m in voters]
-            regret = [float(x.means[0, r]) or math.nan for x, r in zip(moments, places, strict=True)]
-            ax.plot(voters, regret, line, color=colour, linewidth=1.3, marker="" if len(voters) > 1 else "_")
-            printed = [(m, paper[table, m, rule]) for m in voters if (table, m, rule) in paper]
-            if printed:
-                ax.plot(*zip(*printed, strict=True), "o", mfc="none", mec=colour, mew=0.8, markersize=5)
-            if not math.isnan(regret[-1]):
-                ends[rule] = regret[-1]
+        ends = _draw_lines(ax, reproduction, table)
         ax.set_xscale("log")
         ax.set_yscale("log")
         ax.set_xlim(voters[0] * 0.92, voters[-1] * 1.04)
@@ -68,6 +56,25 @@ def draw(reproduction: Reproduction, table: str) -> dict[str, bytes]:
             figure.savefig(buffer, format=suffix, metadata=metadata)
             pictures[suffix] = buffer.getvalue()
     return pictures
+
+
+def _draw_lines(ax: Any, reproduction: Reproduction, table: str) -> dict[str, float]:
+    """Draw a line for each rule, and rings for its published figures; return where each line ends on the right."""
+    voters, paper = reproduction.voters, published()
+    ends: dict[str, float] = {}
+    for rule, (colour, line) in STYLES.items():
+        if rule not in reproduction.names():
+            continue
+        positions = [reproduction.position(table, m, rule) for m in voters]
+        cells = [reproduction.sums[table, m].means[0, r] for m, r in zip(voters, positions, strict=True)]
+        regret = [float(cell) or math.nan for cell in cells]  # 0 has no place on a log axis
+        ax.plot(voters, regret, line, color=colour, linewidth=1.3, marker="" if len(voters) > 1 else "_")
+        printed = [(m, paper[table, m, rule]) for m in voters if (table, m, rule) in paper]
+        if printed:
+            ax.plot(*zip(*printed, strict=True), "o", mfc="none", mec=colour, mew=0.8, markersize=5)
+        if not math.isnan(regret[-1]):
+            ends[rule] = regret[-1]
+    return ends
 
 
 def _label(ax: Any, ends: dict[str, float]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from veritally.errors import InputError
 from veritally.experiments.chunks import Chunk
-from veritally.experiments.measures import Moments
+from veritally.experiments.measures import MeasureSums
 from veritally.locks import held
 
 _START = b'{"key": '  # of each line
@@ -55,24 +55,24 @@ class Ledger:
     def __contains__(self, chunk: Chunk) -> bool:
         return self._found(chunk) is not None
 
-    def __getitem__(self, chunk: Chunk) -> Moments:
-        moments = self._found(chunk)
-        if moments is None:
+    def __getitem__(self, chunk: Chunk) -> MeasureSums:
+        sums = self._found(chunk)
+        if sums is None:
             raise InputError(f"{self._path}: was changed by another program during the work; start it again")
-        return moments
+        return sums
 
-    def _found(self, chunk: Chunk) -> Moments | None:
+    def _found(self, chunk: Chunk) -> MeasureSums | None:
         """Return what is kept of a chunk, if it is what such a chunk gives."""
         if chunk.key not in self._places:
             return None
         self._file.seek(self._places[chunk.key])
         line = self._file.readline()
-        return _moments(line, chunk) if _key(line) == chunk.key else None
+        return _sums(line, chunk) if _key(line) == chunk.key else None
 
-    def add(self, chunk: Chunk, moments: Moments) -> None:
+    def add(self, chunk: Chunk, sums: MeasureSums) -> None:
         """Keep the result of a chunk."""
-        numbers = moments.to_dict()
-        line = json.dumps({"key": chunk.key, "check": _check(numbers), "moments": numbers}).encode() + b"\n"
+        numbers = sums.to_dict()
+        line = json.dumps({"key": chunk.key, "check": _check(numbers), "sums": numbers}).encode() + b"\n"
         try:
             place = self._file.seek(0, os.SEEK_END)
             self._file.write(line)
@@ -108,14 +108,14 @@ def _key(line: bytes) -> str | None:
     """Return the key of a whole line; None for what is none."""
     try:
         found = json.loads(line)
-        return str(found["key"]) if found["check"] == _check(found["moments"]) else None
+        return str(found["key"]) if found["check"] == _check(found["sums"]) else None
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
 
 
-def _moments(line: bytes, chunk: Chunk) -> Moments | None:
-    """Return the moments in a line; None if a chunk like this one cannot have them."""
-    numbers, rules = json.loads(line)["moments"], len(chunk.lineup.labels)
+def _sums(line: bytes, chunk: Chunk) -> MeasureSums | None:
+    """Return the sums in a line; None if a chunk like this one cannot have them."""
+    numbers, rules = json.loads(line)["sums"], len(chunk.rule_set.labels)
     shapes: dict[str, tuple[int, ...]] = {name: (len(chunk.measures), rules) for name in ("totals", "squares")}
     shapes["products"] = (rules * (rules + 1) // 2,)
     try:
@@ -124,4 +124,4 @@ def _moments(line: bytes, chunk: Chunk) -> Moments | None:
         )
     except (ValueError, TypeError, KeyError):
         return None
-    return Moments.from_dict(numbers) if right else None
+    return MeasureSums.from_dict(numbers) if right else None

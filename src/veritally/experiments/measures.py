@@ -24,7 +24,7 @@ def measure(scores: Array, truth: Array, tie_breakers: Array, voters: int, names
     truth
         ``(instance, alternative)``, NaN for alternatives that do not exist.
     tie_breakers
-        Like ``truth``: of alternatives that tie, the one with the highest lot is chosen, by all rules alike.
+        Like ``truth``: of alternatives that tie, the one with the highest number is chosen, by all rules alike.
     voters
         How many there are, which bounds the rounding of scores.
     names
@@ -37,16 +37,19 @@ def measure(scores: Array, truth: Array, tie_breakers: Array, voters: int, names
     """
     xp = namespace(scores)
     exists = ~xp.isnan(truth)
+    # Choose: of the scores that rounding does not tell from the highest, the one with the highest tie breaker.
     highest = xp.max(xp.where(exists, scores, -xp.inf), axis=-1, keepdims=True)
     size = xp.max(xp.where(xp.isinf(scores), 0, xp.abs(scores)), axis=-1, keepdims=True)
     near = size * xp.finfo(scores.dtype).eps * (_ROUNDINGS + math.sqrt(voters) / 4)
     chosen = xp.argmax(xp.where(exists & (scores >= highest - near), tie_breakers, -1), axis=-1)
-    known = xp.where(exists, truth, -xp.inf)
-    picked = xp.take_along_axis(xp.broadcast_to(known, scores.shape), chosen[..., None], axis=-1)[..., 0]
-    regret = xp.max(known, axis=-1) - picked
-    results = {"regret": lambda: regret, "accuracy": lambda: xp.astype(regret == 0, regret.dtype)}
-    results["correlation"] = lambda: _spearman(xp.where(exists, scores, xp.nan), near, truth)
-    return xp.stack([results[name]() for name in names])
+    # Compare with the truth.
+    quality = xp.where(exists, truth, -xp.inf)
+    of_chosen = xp.take_along_axis(xp.broadcast_to(quality, scores.shape), chosen[..., None], axis=-1)[..., 0]
+    regret = xp.max(quality, axis=-1) - of_chosen
+    measured = {"regret": regret, "accuracy": xp.astype(regret == 0, regret.dtype)}
+    if "correlation" in names:
+        measured["correlation"] = _spearman(xp.where(exists, scores, xp.nan), near, truth)
+    return xp.stack([measured[name] for name in names])
 
 
 def _spearman(scores: Array, near: Array, truth: Array) -> Array:
@@ -60,7 +63,7 @@ def _spearman(scores: Array, near: Array, truth: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Moments:
+class MeasureSums:
     """Sums over instances; those of disjoint sets of instances add up.
 
     Attributes
@@ -79,13 +82,13 @@ class Moments:
     products: Array
 
     @classmethod
-    def of(cls, measured: Array) -> "Moments":
+    def of(cls, measured: Array) -> "MeasureSums":
         """Sum measures ``(measure, rule, instance)``."""
         x = np.asarray(measured, dtype=np.float64)
         return cls(x.shape[-1], x.sum(axis=-1), np.square(x).sum(axis=-1), x[0] @ x[0].T)
 
-    def __add__(self, other: "Moments") -> "Moments":
-        return Moments(
+    def __add__(self, other: "MeasureSums") -> "MeasureSums":
+        return MeasureSums(
             self.instances + other.instances,
             self.totals + other.totals,
             self.squares + other.squares,
@@ -115,7 +118,7 @@ class Moments:
         return totals / self.instances, _error(totals, squares, self.instances)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers that give the same moments back, bit for bit."""
+        """Return plain numbers that give the same sums back, bit for bit."""
         return {
             "instances": self.instances,
             "totals": self.totals.tolist(),
@@ -124,7 +127,7 @@ class Moments:
         }
 
     @classmethod
-    def from_dict(cls, numbers: dict[str, Any]) -> "Moments":
+    def from_dict(cls, numbers: dict[str, Any]) -> "MeasureSums":
         """Undo :meth:`to_dict`."""
         totals, squares, upper = (np.array(numbers[name]) for name in ("totals", "squares", "products"))
         products = np.zeros((totals.shape[1],) * 2)
@@ -134,7 +137,7 @@ class Moments:
 
 
 @dataclass(frozen=True, eq=False)
-class Clustered:
+class ClusteredMeasures:
     """Measures of instances in clusters; those of one cluster may err together.
 
     Let there be n instances in G clusters. The variance of a mean x̄ is G/(G − 1) Σ_g (Σ_{i∈g} (x_i − x̄))²/n². With a
@@ -149,7 +152,8 @@ class Clustered:
 
     Examples
     --------
-    >>> float(Clustered.of([[[1, 2, 3, 6]]], ["a", "a", "b", "c"]).errors[0, 0].round(4))  # √(3/2 (3² + 0² + 3²))/4
+    >>> errors = ClusteredMeasures.of([[[1, 2, 3, 6]]], ["a", "a", "b", "c"]).errors
+    >>> float(errors[0, 0].round(4))  # √(3/2 (3² + 0² + 3²))/4
     1.299
     """
 
@@ -157,7 +161,7 @@ class Clustered:
     cluster: Array
 
     @classmethod
-    def of(cls, measured: Array, names: Sequence[Any]) -> "Clustered":
+    def of(cls, measured: Array, names: Sequence[Any]) -> "ClusteredMeasures":
         """Put instances into clusters, by the name of the cluster of each."""
         position = {name: g for g, name in enumerate(dict.fromkeys(names))}
         return cls(np.asarray(measured, dtype=np.float64), np.array([position[name] for name in names]))
@@ -196,9 +200,9 @@ class Clustered:
         return np.sqrt(groups / (groups - 1) * np.square(sums).sum(axis=0)) / self.instances
 
 
-def summary(measured: Array, clusters: Sequence[Any] | None = None) -> Moments | Clustered:
+def summarize(measured: Array, clusters: Sequence[Any] | None = None) -> MeasureSums | ClusteredMeasures:
     """Return the means of measures ``(measure, rule, instance)`` and their errors, by clusters where there are such."""
-    return Moments.of(measured) if clusters is None else Clustered.of(measured, clusters)
+    return MeasureSums.of(measured) if clusters is None else ClusteredMeasures.of(measured, clusters)
 
 
 def _error(totals: Array, squares: Array, n: int) -> Array:

@@ -3,7 +3,7 @@
 from veritally.arrays import Array, Random, namespace
 
 
-def exchanged(counts: Array, random: Random) -> Array:
+def exchange_counts(counts: Array, random: Random) -> Array:
     """Let the voters of each decision exchange their counts, ``(..., voter, alternative)``.
 
     They stand in a circle, in an order drawn at random. For each alternative, a voter who saw it takes the count of the
@@ -13,7 +13,7 @@ def exchanged(counts: Array, random: Random) -> Array:
 
     >>> import numpy as np
     >>> counts = np.array([[5.0, 50.0], [7.0, 70.0], [0.0, 90.0]])
-    >>> new = exchanged(counts, Random.of(counts, 0))
+    >>> new = exchange_counts(counts, Random.of(counts, 0))
     >>> new[:, 0], bool(np.all(np.sort(new[:, 1]) == counts[:, 1]))
     (array([7., 5., 0.]), True)
     """

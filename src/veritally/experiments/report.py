@@ -1,32 +1,23 @@
 """The report of a reproduction: tables, figures, what differs, and what the text claims."""
 
-import hashlib
-import io
-import json
-from collections.abc import Callable, Iterable, Mapping
-from os import PathLike
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from veritally.checks import usable_path
-from veritally.experiments.claims import CLAIMS, CLEAR, EXACT, FEW, LIMIT, MANY, against, paired, verdict
-from veritally.experiments.document import (
-    Block,
-    Bullets,
-    Cell,
-    Figure,
-    Heading,
-    Paragraph,
-    Table,
-    to_html,
-    to_latex,
-    to_markdown,
+from veritally.experiments.claims import (
+    CLAIMS,
+    CLEAR,
+    EXACT,
+    FEW,
+    LIMIT,
+    MANY,
+    best_rivals,
+    paired_differences,
+    verdict,
 )
-from veritally.experiments.figures import draw
-from veritally.experiments.ledger import Ledger
+from veritally.experiments.document import Block, Bullets, Cell, Figure, Heading, Paragraph, Table
+from veritally.experiments.published import published
 from veritally.experiments.rule_set import BEST_OF, Entry
-from veritally.experiments.tables import Plan, Reproduction, Result, no_progress, published
-from veritally.files import refuse_to_replace, write_together
+from veritally.experiments.tables import Reproduction, Result
 
 FAR = 3.0  # standard errors beyond which a published cell is looked into
 
@@ -49,71 +40,6 @@ _FINDINGS = {
         "this table agree, so the counts are replaced as there."
     ),
 }
-
-
-_FILES = ("results.csv", "results.parquet", "README.md", "report.html", "report.tex")  # beside figures
-_CONFIGURATION = "configuration.json"
-
-
-def write_report(reproduction: Reproduction, folder: Path, command: str, force: bool = False) -> None:
-    """Write results, configuration, report and figures into a folder, all or nothing.
-
-    Without matplotlib there are no figures. The configuration has a checksum of each file, by which the next report
-    knows what it may replace; others it replaces only by ``force``.
-    """
-    frame = reproduction.to_frame()
-    parquet = io.BytesIO()
-    frame.write_parquet(parquet)
-    pictures = _pictures(reproduction)
-    blocks = document(reproduction, command, figures=bool(pictures))
-    page = to_html(blocks, {name: drawn["svg"].decode() for name, drawn in pictures.items()})
-    texts = (to_markdown(blocks), page, to_latex(blocks))
-    files = dict(zip(_FILES, (frame.write_csv().encode(), parquet.getvalue(), *map(str.encode, texts)), strict=True))
-    files |= {f"{name}.{suffix}": data for name, drawn in pictures.items() for suffix, data in drawn.items()}
-    if not force:
-        _refuse_to_replace(folder, (*files, _CONFIGURATION))
-    configuration = {"command": command, **reproduction.configuration, "files": _checksums(folder, files)}
-    text = json.dumps(configuration, indent=2, ensure_ascii=False) + "\n"
-    folder.mkdir(parents=True, exist_ok=True)
-    write_together({folder / name: data for name, data in {_CONFIGURATION: text.encode(), **files}.items()})
-
-
-def _checksum(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def _checksums(folder: Path, files: Mapping[str, bytes]) -> dict[str, list[str]]:
-    """Return the checksum of each file, and of what it replaces, which stays if the process is killed now."""
-    sums = {name: [_checksum(data)] for name, data in files.items()}
-    for name, known in sums.items():
-        if (folder / name).is_file() and (old := _checksum((folder / name).read_bytes())) not in known:
-            known.append(old)
-    return sums
-
-
-def _refuse_to_replace(folder: Path, names: Iterable[str]) -> None:
-    """Refuse to replace what is not as an earlier report left it."""
-    try:
-        configuration = json.loads((folder / _CONFIGURATION).read_bytes())
-        written = {name: set(sums) for name, sums in configuration["files"].items()}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        written = {}
-
-    def is_ours(path: Path) -> bool:
-        return (
-            bool(written) if path.name == _CONFIGURATION else _checksum(path.read_bytes()) in written.get(path.name, ())
-        )
-
-    for name in names:
-        refuse_to_replace(folder / name, is_ours)
-
-
-def _pictures(reproduction: Reproduction) -> Mapping[str, Mapping[str, bytes]]:
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        return {}
-    return {table: draw(reproduction, table) for table in reproduction.tables}
 
 
 def document(reproduction: Reproduction, command: str, figures: bool) -> list[Block]:
@@ -184,38 +110,38 @@ def _agreement(results: list[Result]) -> list[Block]:
     return [*blocks, Bullets(items)] if items else blocks
 
 
-def _tables(reproduction: Reproduction, table: str, cells: Mapping[tuple[str, int, str], Result]) -> list[Block]:
-    """Return the rules of the paper beside the published figures, and all others below."""
-    voters = reproduction.voters
+def _tables(reproduction: Reproduction, table: str, cells: Mapping[tuple[str, int, str], Result]) -> Iterator[Block]:
+    """Yield the rules of the paper beside the published figures, and all others below."""
+    voters, names = reproduction.voters, reproduction.names()
     printed = {rule for name, m, rule in published() if name == table and m in voters}
-    names = reproduction.names()
-    blocks: list[Block] = []
-    for title, chosen, theirs in (
-        ("Measured ± standard error; below, published and z. Bold: the lowest of its kind of votes.", printed, True),
-        (
-            "Rules and variants that the paper's table has not: measured ± standard error.",
-            set(names) - printed,
-            False,
-        ),
-    ):
-        rows: list[list[Cell] | None] = []
-        kind = None
-        for name in sorted((name for name in names if name in chosen), key=lambda name: _KINDS.index(_kind(name))):
-            if kind is not None and _kind(name) != kind:
-                rows.append(None)
-            kind = _kind(name)
-            rivals = [other for other in names if other in chosen and _kind(other) == kind]
+    columns = {(m, rule): cells[table, m, rule] for m in voters for rule in names}
+    header = ["voters", *map(str, voters)]
+    if theirs := [name for name in names if name in printed]:
+        yield Paragraph("Measured ± standard error; below, published and z. Bold: the lowest of its kind of votes.")
+        yield Table(header, _rows(theirs, voters, columns, beside_published=True))
+    if others := [name for name in names if name not in printed]:
+        yield Paragraph("Rules and variants that the paper's table has not: measured ± standard error.")
+        yield Table(header, _rows(others, voters, columns, beside_published=False))
+
+
+def _rows(
+    names: Iterable[str], voters: Iterable[int], columns: Mapping[tuple[int, str], Result], beside_published: bool
+) -> list[list[Cell] | None]:
+    """Return a row for each rule, by the kind of votes they take, with a line between kinds."""
+    rows: list[list[Cell] | None] = []
+    for kind in _KINDS:
+        group = [name for name in names if _kind(name) == kind]
+        if group and rows:
+            rows.append(None)
+        lowest = {m: min(columns[m, name].regret for name in group) for m in voters if group}
+        for name in group:
             row = [Cell((f"`{name}`",))]
             for m in voters:
-                one = cells[table, m, name]
-                lowest = min(cells[table, m, other].regret for other in rivals)
-                bold = theirs and kind != "values" and one.regret == lowest
-                row.append(Cell(_lines(one, theirs), bold))
+                one = columns[m, name]
+                bold = beside_published and kind != "values" and one.regret == lowest[m]
+                row.append(Cell(_lines(one, beside_published), bold))
             rows.append(row)
-        if rows:
-            header = ["voters", *map(str, voters)]
-            blocks += [Paragraph(title), Table(header, rows)]
-    return blocks
+    return rows
 
 
 _KINDS = ("values", "rankings", "top")
@@ -226,9 +152,9 @@ def _kind(name: str) -> str:
     return Entry.of(family).votes or "values"  # a rule that takes any gets the finest
 
 
-def _lines(one: Result, theirs: bool) -> tuple[str, ...]:
+def _lines(one: Result, beside_published: bool) -> tuple[str, ...]:
     ours = f"{one.regret:.4f} ± {one.se:.4f}"
-    if not theirs or one.published is None or one.z is None:
+    if not beside_published or one.published is None or one.z is None:
         return (ours,)
     return ours, f"{one.published:.4f} ({one.z:+.1f})".replace("-", "−")
 
@@ -241,8 +167,8 @@ def _exact(reproduction: Reproduction) -> list[Block]:
             continue
         rows: list[list[Cell] | None] = []
         within = 0
-        for table, voters in reproduction.moments:
-            best, theirs = against(reproduction, table, voters, rule, kind)
+        for table, voters in reproduction.sums:
+            best, theirs = best_rivals(reproduction, table, voters, rule, kind)
             within += best.z <= FAR
             ratio = "" if theirs is None else f"{1 + theirs.difference / theirs.other_regret:.3f} × `{theirs.other}`"
             texts = (
@@ -267,10 +193,10 @@ def _claims(reproduction: Reproduction) -> list[Block]:
     items = [
         f"{claim}: {verdict(differences)}."
         for claim, pairs in CLAIMS.items()
-        if (differences := paired(reproduction, pairs))
+        if (differences := paired_differences(reproduction, pairs))
     ]
     for rule, words in ((MANY, "1,000"), (LIMIT, f"infinitely many (`{LIMIT}`)")):
-        if differences := paired(reproduction, [(FEW, rule)]):
+        if differences := paired_differences(reproduction, [(FEW, rule)]):
             ratios = [1 + one.difference / one.other_regret for one in differences if one.other_regret]
             clear = sum(one.z > CLEAR for one in differences)
             items.append(
@@ -285,38 +211,3 @@ def _claims(reproduction: Reproduction) -> list[Block]:
         Paragraph("Differences are paired: both rules on the same instances."),
         Bullets(items),
     ]
-
-
-def reproduce(
-    folder: str | PathLike[str],
-    *,
-    command: str = "vt.reproduce",
-    force: bool = False,
-    workers: int | None = 1,
-    progress: Callable[[int, int], None] = no_progress,
-    **settings: Any,
-) -> Reproduction:
-    """Measure the paper's tables and write results, report and figures into a folder.
-
-    Parameters
-    ----------
-    folder
-        Where to write. Finished chunks are kept there in ``chunks.jsonl``, so that a run that was interrupted, however
-        it was, goes on where it stopped.
-    command
-        What the report says it was made by.
-    force
-        Whether to replace files in the folder that no earlier report left there.
-    workers, progress
-        As for :func:`veritally.experiments.tables.measure_tables`.
-    **settings
-        ``tables``, ``voters``, ``rules``, ``instances``, ``seed`` and ``backend``, as for
-        :func:`veritally.experiments.tables.measure_tables`.
-    """
-    folder, plan = usable_path(folder), Plan.of(**settings)
-    with Ledger(folder / "chunks.jsonl") as kept:
-        if not force:
-            _refuse_to_replace(folder, (*_FILES, _CONFIGURATION))
-        reproduction = plan.measured(kept, workers, progress)
-        write_report(reproduction, folder, command, force)
-    return reproduction

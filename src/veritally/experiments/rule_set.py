@@ -1,7 +1,7 @@
 """The rules that compete on the same votes."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,20 @@ from veritally.errors import InputError, quoted
 from veritally.learned.models import SHIPPED
 from veritally.model.known import KnownParameters
 from veritally.model.parameters import checked_noise
-from veritally.registry import RuleInfo, rule_info, rules
-from veritally.votes.ballots import KINDS, Kind
+from veritally.registry import rule_info, rules
+from veritally.rules.info import RuleInfo
+from veritally.rules.protocol import Rule
+from veritally.rules.sums import SumRule
+from veritally.rules.top import TopMonteCarlo
+from veritally.votes.ballots import Kind
+from veritally.votes.kinds import KINDS
 
 _MOST_SAMPLES = 10**6
-_HIDDEN = 600  # values in a network for each vote
+
+# Numbers that a rule holds for each vote at once, by generous counts.
+_IN_NETWORK = 600
+_IN_SCORE, _IN_CURVATURE = 1000, 3500  # on the nodes of the quadrature, without and with second derivatives
+_SCALES = 5  # tried side by side where σ is estimated
 
 BEST_OF = ("borda+", "plurality+")
 """Families that the paper enters with the best of their members, chosen in each cell afterwards."""
@@ -44,8 +53,9 @@ def exact(kind: Kind) -> list[str]:
     return names
 
 
-_KINDS_TOLD = ("values", "rankings", "top")
-_CHANGED = {"sigma": "estimated", "counts": "believed", "noise": "told", "estimate": "mean", "omega": "estimated"}
+_KINDS_CHOSEN = ("values", "rankings", "top")  # of votes, which a rule that takes any can be limited to
+_SWITCHES = {"sigma": "estimated", "counts": "believed", "noise": "told", "estimate": "mean", "omega": "estimated"}
+"""What can be changed in a rule that goes by a model: each of these has but one value."""
 
 
 @dataclass(frozen=True)
@@ -57,42 +67,27 @@ class Entry:
     parameters: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
-    def of(cls, text: str) -> "Entry":
-        """Read ``NAME`` or ``NAME:PARAMETER=VALUE``.
+    def of(cls, text: str | Rule) -> "Entry":
+        """Read ``NAME`` or ``NAME:PARAMETER=VALUE``; a rule that is given as an object is called by its class.
 
         ``samples=NUMBER`` is for Monte Carlo, ``model=FILE`` for learned rules; ``votes=rankings`` (or ``values``,
         ``top``) gives a rule that takes any votes only these; ``sigma=estimated`` and ``counts=believed`` keep from it
         what it would be told, ``noise=told`` tells it that noise is not normal, ``omega=estimated`` that voters may
-        differ however much they saw. ``posterior`` goes by the mode, which
-        is quicker and has the same regret, unless ``estimate=mean``.
+        differ however much they saw. ``posterior`` goes by the mode, which is quicker and has the same regret, unless
+        ``estimate=mean``.
 
         >>> Entry.of("case5-monte-carlo:samples=1000").label
         'top-monte-carlo:samples=1000'
         """
-        name, *rest = str(text).strip().split(":")
+        if isinstance(text, Rule):
+            info = rule_info(text)
+            return cls(info.name, info)
+        name, *items = str(text).strip().split(":")
         info = rule_info(name)
         parameters: dict[str, Any] = {}
-        for item in rest:
+        for item in items:
             key, _, value = item.partition("=")
-            chosen = info.votes is None and key == "votes" and value in _KINDS_TOLD
-            takes = "tau" in info.parameters and (key == "counts" or key in info.parameters)
-            kept = takes and _CHANGED.get(key) == value
-            if chosen or kept:
-                parameters[key] = value
-            elif key == "model" and key in info.parameters and value:
-                info.make(model=value)  # which refuses what is no model
-                parameters[key] = value
-            elif key == "samples" and key in info.parameters and value.isdecimal():
-                parameters[key] = whole(int(value), "samples", least=1, most=_MOST_SAMPLES)
-            else:
-                info.require([key] if key not in ("votes", "counts") else [])
-                known = (
-                    "samples=NUMBER, model=FILE, votes=rankings, sigma=estimated, counts=believed, noise=told, "
-                    "omega=estimated and estimate=mean"
-                )
-                raise InputError(
-                    f"{quoted(text)}: of a rule's parameters only {known} can be given here, where they apply"
-                )
+            parameters[key] = _parameter(info, key, value, text)
         label = ":".join([info.name, *(f"{key}={value}" for key, value in parameters.items())])
         return cls(label, info, tuple(parameters.items()))
 
@@ -101,28 +96,57 @@ class Entry:
         """The kind of votes it takes; None for any, as they are."""
         return dict(self.parameters).get("votes", self.info.votes)
 
-    def make(self, told: KnownParameters, seed: Any) -> Any:
-        """Make the rule, told what it can use; rules that know nothing of τ hear of σ where it differs."""
-        parameters = dict(self.parameters)
-        if "tau" in self.info.parameters:
-            unknown = parameters.pop("sigma", None) is not None
-            believed = parameters.pop("counts", None) is not None
-            if parameters.pop("noise", None) is not None:
-                parameters |= {"noise": checked_noise(told.noise), "count_range": told.count_range}
-            if "estimate" in self.info.parameters:
-                parameters.setdefault("estimate", "mode")
-            if told.sigma is not None and not unknown:
-                parameters |= {"sigma": told.sigma, "tau": told.tau}
-            if "count_error" in self.info.parameters and not believed:
-                parameters |= {"count_error": told.count_error, "count_range": told.count_range}
-        elif "sigma" in self.info.parameters and isinstance(told.sigma, tuple):
-            parameters["sigma"] = told.sigma
+    def make(self, known: KnownParameters, seed: Any) -> Any:
+        """Make the rule with what it can use of what is known; one without a model needs σ only where it differs."""
+        parameters = self._model_parameters(known) if self.info.model_based else dict(self.parameters)
+        if not self.info.model_based and "sigma" in self.info.parameters and isinstance(known.sigma, tuple):
+            parameters["sigma"] = known.sigma
         if self.info.stochastic:
             parameters["seed"] = seed
-        if not self.info.iterative:
-            parameters.pop("votes", None)
+        if self.info.iterative:
+            return self.info.make(**parameters)
+        parameters.pop("votes", None)
         made = self.info.make(**parameters)
-        return replace(made, votes=self.votes) if self.info.votes is None and not self.info.iterative else made
+        return replace(made, votes=self.votes) if isinstance(made, SumRule) and self.info.votes is None else made
+
+    def _model_parameters(self, known: KnownParameters) -> dict[str, Any]:
+        """Return the parameters of a rule that goes by a model: what is known, unless its label says otherwise."""
+        parameters, takes = dict(self.parameters), self.info.parameters
+        estimated, believed, told = (parameters.pop(key, None) for key in ("sigma", "counts", "noise"))
+        if told:
+            parameters |= {"noise": checked_noise(known.noise), "count_range": known.count_range}
+        if "estimate" in takes:
+            parameters.setdefault("estimate", "mode")
+        if known.sigma is not None and not estimated:
+            parameters |= {"sigma": known.sigma, "tau": known.tau}
+        if "count_error" in takes and not believed:
+            parameters |= {"count_error": known.count_error, "count_range": known.count_range}
+        return parameters
+
+
+def _parameter(info: RuleInfo, key: str, value: str, text: str) -> Any:
+    """Check one parameter of the rule that ``text`` names."""
+    takes = key in info.parameters
+    if key == "votes" and info.votes is None and value in _KINDS_CHOSEN:
+        return value
+    if info.model_based and (takes or key == "counts") and _SWITCHES.get(key) == value:
+        return value
+    if key == "model" and takes and value:
+        info.make(model=value)  # which refuses what is no model
+        return value
+    if key == "samples" and takes and value.isdecimal():
+        return whole(int(value), "samples", least=1, most=_MOST_SAMPLES)
+    if key not in ("votes", "counts"):
+        info.require([key])
+    possible = (
+        "samples=NUMBER, model=FILE, votes=rankings, sigma=estimated, counts=believed, noise=told, omega=estimated "
+        "and estimate=mean"
+    )
+    raise InputError(f"{quoted(text)}: of a rule's parameters only {possible} can be given here, where they apply")
+
+
+def _members(groups: Mapping[str, list[str]], text: str | Rule) -> Sequence[str | Rule]:
+    return [text] if isinstance(text, Rule) else groups.get(text, [text])
 
 
 @dataclass(frozen=True)
@@ -132,7 +156,7 @@ class RuleSet:
     entries: tuple[Entry, ...]
 
     @classmethod
-    def of(cls, texts: Iterable[str] | None, kind: Kind, alternatives: int) -> "RuleSet":
+    def of(cls, texts: Iterable[str | Rule] | None, kind: Kind, alternatives: int) -> "RuleSet":
         """Return the named rules, or all of one pass that can use these votes as they are.
 
         ``all`` stands for all of them, ``exact`` for those of the exact likelihood, on rankings and on favourites;
@@ -140,31 +164,17 @@ class RuleSet:
         """
         fitting = [info for info in rules() if info.fits(kind, alternatives) and not info.required]
         everything = [info.name for info in fitting if info.votes is not None]
-        names: list[str] = []
         if not isinstance(texts, str | Iterable | None):
             raise InputError(f"rules are given by a list of their names, not {quoted(texts)}")
-        for text in ["all"] if texts is None else texts.split(",") if isinstance(texts, str) else texts:
-            if text == "all":
-                names += everything
-            elif text in BEST_OF:
-                names += variants(text)
-            elif text == "exact":
-                names += exact(kind)
-            else:
-                names.append(text)
-        made = map(Entry.of, names)
+        texts = ["all"] if texts is None else texts.split(",") if isinstance(texts, str) else texts
+        groups = {"all": everything, "exact": exact(kind)} | {family: variants(family) for family in BEST_OF}
+        made = [Entry.of(name) for text in texts for name in _members(groups, text)]
         entries = {entry.label: replace(entry, info=entry.info.on(kind)) for entry in made}
+        for entry in made:
+            if entry.info.instance is not entries[entry.label].info.instance:
+                raise InputError(f"two rules are called {entry.label}; give one of them a name by vt.register")
         for entry in entries.values():
-            if not entry.info.fits(kind, alternatives):
-                usable = ", ".join(name for name in everything if "+" not in name)
-                n = entry.info.alternatives
-                needs = f"{entry.votes} of {n} alternatives" if n else entry.votes
-                given = f"these votes are {kind} of {alternatives} alternatives"
-                raise InputError(f"the rule {entry.info.name} needs {needs}, but {given}; rules that can: {usable}")
-            if entry.info.required:
-                raise InputError(
-                    f"the rule {entry.info.name} needs {entry.info.required[0]}, which cannot be given here"
-                )
+            _require_fit(entry, kind, alternatives, everything)
         if not entries:
             raise InputError("name at least one rule to compare")
         return cls(tuple(entries.values()))
@@ -190,21 +200,33 @@ class RuleSet:
     @property
     def samples(self) -> int:
         """The most random numbers that a rule draws for a voter."""
-        drawing = [entry for entry in self.entries if entry.info.stochastic]
-        return max((dict(entry.parameters).get("samples", entry.info.encoder.samples) for entry in drawing), default=0)
+        drawing = [dict(entry.parameters) for entry in self.entries if entry.info.stochastic]
+        return max((parameters.get("samples", TopMonteCarlo.samples) for parameters in drawing), default=0)
 
     @property
     def nodes(self) -> int:
         """Numbers that the costliest rule needs for a vote at once, as on the nodes of a quadrature."""
-        learned = any("model" in entry.info.parameters for entry in self.entries)
-        exact = [entry for entry in self.entries if entry.info.votes is None and entry.votes != "values"]
+        exact = [
+            dict(entry.parameters) for entry in self.entries if entry.info.votes is None and entry.votes != "values"
+        ]
         if not exact:
-            return _HIDDEN if learned else 0
-        told = [dict(entry.parameters) for entry in exact]
-        scales = 5 if any("sigma" in parameters for parameters in told) else 1
-        second = scales > 1 or any("estimate" in parameters for parameters in told)  # derivatives
-        return scales * (3500 if second else 1000)
+            return _IN_NETWORK if any("model" in entry.info.parameters for entry in self.entries) else 0
+        if any("sigma" in parameters for parameters in exact):
+            return _SCALES * _IN_CURVATURE
+        return _IN_CURVATURE if any("estimate" in parameters for parameters in exact) else _IN_SCORE
 
-    def make(self, told: KnownParameters, seed: Any) -> dict[str, Any]:
+    def make(self, known: KnownParameters, seed: Any) -> dict[str, Any]:
         """Make the rules."""
-        return {entry.label: entry.make(told, seed) for entry in self.entries}
+        return {entry.label: entry.make(known, seed) for entry in self.entries}
+
+
+def _require_fit(entry: Entry, kind: Kind, alternatives: int, everything: Iterable[str]) -> None:
+    """Refuse a rule that cannot use the votes, or that needs what cannot be given."""
+    info = entry.info
+    if not info.fits(kind, alternatives):
+        usable = ", ".join(name for name in everything if "+" not in name)
+        needs = f"{entry.votes} of {info.alternatives} alternatives" if info.alternatives else entry.votes
+        given = f"these votes are {kind} of {alternatives} alternatives"
+        raise InputError(f"the rule {info.name} needs {needs}, but {given}; rules that can: {usable}")
+    if info.required:
+        raise InputError(f"the rule {info.name} needs {info.required[0]}, which cannot be given here")

@@ -8,14 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from veritally.arrays import Array, array_library, is_jax, keep_memory, namespace
-from veritally.experiments.measures import Moments, measure
+from veritally.arrays import (
+    Array,
+    array_library,
+    compile_for,
+    device_memory,
+    is_jax,
+    keep_memory,
+    namespace,
+    result_shapes,
+)
+from veritally.experiments.measures import MeasureSums, measure
 from veritally.experiments.rule_set import RuleSet
 from veritally.model.known import KnownParameters
 from veritally.model.scenario import Draws, Scenario, check_reports
 from veritally.model.simulation import Backend, ballots_from, block_size, draw_in_jax, draws
-from veritally.rules.rule import scores_of
-from veritally.votes.ballots import Ballots, Kind, by_kind, coarsened
+from veritally.rules.sums import scores_of
+from veritally.votes.ballots import Ballots, Kind
+from veritally.votes.kinds import by_kind
 
 _RULES = 5  # the stream of rules that draw, beside those of the scenario
 _CHUNK_CELLS = 1 << 19
@@ -26,14 +36,14 @@ _ARRAYS = 64  # of the size of the votes that may be alive at once, by a generou
 
 def run(
     scenario: Scenario,
-    lineup: RuleSet,
+    rule_set: RuleSet,
     measures: tuple[str, ...],
     seed: int,
     start: int,
     stop: int,
     backend: Backend = "numpy",
     size: int | None = None,
-) -> Moments:
+) -> MeasureSums:
     """Measure the rules on the instances from ``start`` to ``stop`` of a scenario.
 
     ``size`` is the number of instances that JAX compiles for; what goes beyond ``stop`` is dropped.
@@ -41,21 +51,22 @@ def run(
     if backend == "jax":
         size = size or stop - start
         drawn = _compiled_draw(scenario, size)(seed, start)
-        judged = _compiled_judge(lineup, measures, *_telling(scenario, lineup), size)
+        judged = _compiled_judge(rule_set, measures, *_program_inputs(scenario, rule_set), size)
         check_reports(scenario, drawn)
-        return Moments.of(np.asarray(judged(drawn, (seed, start)))[..., : stop - start])
+        return MeasureSums.of(np.asarray(judged(drawn, (seed, start)))[..., : stop - start])
     keep_memory()
+    judge_block = partial(judge_drawn, rule_set, measures, KnownParameters.of(scenario), scenario.votes)
     parts = [
-        Moments.of(judge_drawn(lineup, measures, KnownParameters.of(scenario), scenario.votes, drawn, (seed, block)))
+        MeasureSums.of(judge_block(drawn, (seed, block)))
         for block, drawn in enumerate(draws(scenario, seed, start, stop), start // block_size(scenario))
     ]
-    return functools.reduce(Moments.__add__, parts)
+    return functools.reduce(MeasureSums.__add__, parts)
 
 
 def judge_drawn(
-    lineup: RuleSet,
+    rule_set: RuleSet,
     measures: tuple[str, ...],
-    told: KnownParameters,
+    known: KnownParameters,
     votes: Kind,
     drawn: Draws,
     key: tuple[Array | int, Array | int],
@@ -68,71 +79,65 @@ def judge_drawn(
     seed, place = key
     if is_jax(drawn.truth):
         place = place + namespace(drawn.truth).arange(drawn.truth.shape[0])
-    ballots = coarsened(ballots_from(drawn.values, drawn.reported), votes)
-    return judge(lineup, measures, told, ballots, drawn.truth, drawn.tie_breakers, (seed, _RULES, place))
+    ballots = ballots_from(drawn.values, drawn.reported).coarsened(votes)
+    return judge(rule_set, measures, known, ballots, drawn.truth, drawn.tie_breakers, (seed, _RULES, place))
 
 
 def judge(
-    lineup: RuleSet,
+    rule_set: RuleSet,
     measures: tuple[str, ...],
-    told: KnownParameters,
+    known: KnownParameters,
     ballots: Ballots,
     truth: Array,
     tie_breakers: Array,
     seed: Any,
 ) -> Array:
     """Measure the rules on votes with a known truth: ``(measure, rule, instance)``."""
-    scores = scores_of(lineup.make(told, seed), by_kind(ballots, lineup.kinds))
+    scores = scores_of(rule_set.make(known, seed), by_kind(ballots, rule_set.kinds))
     voters = ballots.counts.shape[-2]
     return measure(namespace(truth).stack(list(scores.values())), truth, tie_breakers, voters, measures)
 
 
 @functools.cache
 def _compiled_draw(scenario: Scenario, size: int) -> Any:
-    import jax
-
-    return jax.jit(partial(draw_in_jax, scenario, size=size)).lower(0, 0).compile()
+    return compile_for(partial(draw_in_jax, scenario, size=size), 0, 0)
 
 
 @functools.cache
 def _compiled_judge(
-    lineup: RuleSet, measures: tuple[str, ...], scenario: Scenario, told: KnownParameters, size: int
+    rule_set: RuleSet, measures: tuple[str, ...], scenario: Scenario, known: KnownParameters, size: int
 ) -> Any:
-    """Compile the rules; one program serves all scenarios of a size that tell the rules the same."""
-    import jax
-
-    drawn = jax.eval_shape(partial(draw_in_jax, scenario, 0, 0, size))
-    return jax.jit(partial(judge_drawn, lineup, measures, told, scenario.votes)).lower(drawn, (0, 0)).compile()
+    """Compile the rules; one program serves all scenarios of a size of which the rules know the same."""
+    drawn = result_shapes(partial(draw_in_jax, scenario, 0, 0, size))
+    return compile_for(partial(judge_drawn, rule_set, measures, known, scenario.votes), drawn, (0, 0))
 
 
-def _telling(scenario: Scenario, lineup: RuleSet) -> tuple[Scenario, KnownParameters]:
-    """Return the plainest scenario of the same size, and what the rules need to be told."""
+def _program_inputs(scenario: Scenario, rule_set: RuleSet) -> tuple[Scenario, KnownParameters]:
+    """Return what the compiled rules depend on: the plainest scenario of the same size, and what they need to know."""
     plain = Scenario(voters=scenario.voters, alternatives=scenario.alternatives, votes=scenario.votes)
-    told = KnownParameters.of(scenario)
-    if not any("tau" in entry.info.parameters for entry in lineup.entries):
-        told = KnownParameters(told.sigma if isinstance(told.sigma, tuple) else None)
-    return plain, told
+    known = KnownParameters.of(scenario)
+    if not any(entry.info.model_based for entry in rule_set.entries):
+        known = KnownParameters(known.sigma if isinstance(known.sigma, tuple) else None)
+    return plain, known
 
 
 def compile_together(work: Iterable[tuple[Scenario, RuleSet, tuple[str, ...], int]]) -> None:
     """Compile all that JAX will need, side by side."""
     programs: dict[tuple[Any, ...], None] = {}
-    for scenario, lineup, measures, size in work:
-        programs[_compiled_judge, lineup, measures, *_telling(scenario, lineup), size] = None
+    for scenario, rule_set, measures, size in work:
+        programs[_compiled_judge, rule_set, measures, *_program_inputs(scenario, rule_set), size] = None
         programs[_compiled_draw, scenario, size] = None
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda program: program[0](*program[1:]), programs))
 
 
-def fitting(scenario: Scenario, lineup: RuleSet, backend: Backend) -> int:
+def chunk_size(scenario: Scenario, rule_set: RuleSet, backend: Backend) -> int:
     """Return how many instances make a chunk: some seconds of work, and no more than fits into memory."""
     cells = scenario.voters * scenario.alternatives
     if backend == "numpy":
         size = block_size(scenario)
         return size * max(1, _CHUNK_CELLS // (cells * size))
-    array_library(backend)
-    import jax
-
-    limit = (jax.devices()[0].memory_stats() or {}).get("bytes_limit", _MEMORY)
-    each = 4 * scenario.voters * ((_ARRAYS + lineup.nodes) * scenario.alternatives + lineup.samples)
+    array_library(backend)  # refuses what is none
+    limit = device_memory() or _MEMORY
+    each = 4 * scenario.voters * ((_ARRAYS + rule_set.nodes) * scenario.alternatives + rule_set.samples)
     return max(1, int(min(limit // 2, _LARGEST)) // each)

@@ -1,49 +1,30 @@
-"""The paper's four tables: what was published, and the same measured here."""
+"""The paper's four tables, measured here."""
 
 import functools
-import json
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from veritally.checks import whole
 from veritally.errors import InputError
-from veritally.experiments.chunks import Chunk, check_workers, device, plan, spread, used
+from veritally.experiments.chunks import (
+    Chunk,
+    check_workers,
+    describe_device,
+    library_versions,
+    plan_chunks,
+    run_chunks,
+)
 from veritally.experiments.ledger import Ledger
-from veritally.experiments.measures import Moments
+from veritally.experiments.measures import MeasureSums
+from veritally.experiments.published import paper, published, z_score
 from veritally.experiments.rule_set import BEST_OF, RuleSet, variants
 from veritally.model.scenario import SCENARIOS
 from veritally.model.simulation import Backend, checked_seed
-from veritally.registry import rule_info
-from veritally.votes.ballots import require_known
+from veritally.votes.labels import require_known
 
 MEASURED = ("regret", "accuracy")
-_ROUNDING = 1e-4 / math.sqrt(12)  # standard deviation of what printing four decimals takes off
-
-
-@functools.cache
-def _paper() -> dict[str, Any]:
-    return dict(json.loads(files("veritally.experiments").joinpath("published.json").read_text()))
-
-
-def published() -> dict[tuple[str, int, str], float]:
-    """Return the published regrets of our rules, by table, number of voters and canonical name.
-
-    >>> published()["high-variance", 3, "pairwise"]
-    1.176
-    """
-    cells: dict[tuple[str, int, str], float] = {}
-    for table, rows in _paper()["tables"].items():
-        for label, regrets in rows.items():
-            try:
-                rule = label if label in BEST_OF else rule_info(label).name
-            except InputError:  # a rule that is not here
-                continue
-            cells |= {(table, m, rule): regret for m, regret in zip(_paper()["voters"], regrets, strict=True)}
-    return cells
 
 
 @dataclass(frozen=True)
@@ -71,29 +52,29 @@ class Reproduction:
         Everything the numbers depend on.
     rules
         The names of the rules.
-    moments
+    sums
         What was measured, by table and number of voters.
     """
 
     configuration: dict[str, Any]
     rules: tuple[str, ...]
-    moments: dict[tuple[str, int], Moments]
+    sums: dict[tuple[str, int], MeasureSums]
 
     @property
     def tables(self) -> list[str]:
         """The tables, in the paper's order."""
-        return list(dict.fromkeys(table for table, _ in self.moments))
+        return list(dict.fromkeys(table for table, _ in self.sums))
 
     @property
     def voters(self) -> list[int]:
         """The columns."""
-        return sorted({voters for _, voters in self.moments})
+        return sorted({voters for _, voters in self.sums})
 
-    def place(self, table: str, voters: int, rule: str) -> int | None:
-        """Return where a rule stands in the moments of a cell; for ``borda+`` and the like, its best variant there."""
+    def position(self, table: str, voters: int, rule: str) -> int | None:
+        """Return where a rule stands in the sums of a cell; for ``borda+`` and the like, its best variant there."""
         if rule not in BEST_OF:
             return self.rules.index(rule) if rule in self.rules else None
-        regrets = self.moments[table, voters].means[0]
+        regrets = self.sums[table, voters].means[0]
         return min(self._variants(rule), key=lambda r: float(regrets[r]), default=None)
 
     def _variants(self, family: str) -> list[int]:
@@ -114,11 +95,11 @@ class Reproduction:
     def results(self) -> Iterator[Result]:
         """Yield every cell."""
         paper = published()
-        for (table, voters), moments in self.moments.items():
+        for (table, voters), sums in self.sums.items():
             for name in self.names():
-                r = self.place(table, voters, name)
+                r = self.position(table, voters, name)
                 assert r is not None
-                regret, se = float(moments.means[0, r]), float(moments.errors[0, r])
+                regret, se = float(sums.means[0, r]), float(sums.errors[0, r])
                 printed = paper.get((table, voters, name))
                 yield Result(
                     table,
@@ -126,10 +107,10 @@ class Reproduction:
                     name,
                     regret,
                     se,
-                    float(moments.means[1, r]),
-                    moments.instances,
+                    float(sums.means[1, r]),
+                    sums.instances,
                     printed,
-                    None if printed is None or se == 0 else _z(regret, se, moments.instances, printed),
+                    None if printed is None or se == 0 else z_score(regret, se, sums.instances, printed),
                 )
 
     def to_frame(self, backend: str = "polars") -> Any:
@@ -145,26 +126,15 @@ class Reproduction:
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python objects that :meth:`from_dict` turns into the same reproduction."""
         cells = [
-            {"table": table, "voters": voters, "moments": moments.to_dict()}
-            for (table, voters), moments in self.moments.items()
+            {"table": table, "voters": voters, "sums": sums.to_dict()} for (table, voters), sums in self.sums.items()
         ]
         return {"configuration": self.configuration, "rules": list(self.rules), "cells": cells}
 
     @classmethod
     def from_dict(cls, numbers: dict[str, Any]) -> "Reproduction":
         """Undo :meth:`to_dict`."""
-        moments = {(cell["table"], cell["voters"]): Moments.from_dict(cell["moments"]) for cell in numbers["cells"]}
-        return cls(numbers["configuration"], tuple(numbers["rules"]), moments)
-
-
-def _z(regret: float, se: float, instances: int, printed: float) -> float:
-    """How many standard errors lie between a measured and a published regret, those of both counted.
-
-    That of the published one is taken from the spread measured here, over as many instances as the paper has, and the
-    four decimals it was printed with.
-    """
-    theirs = se * math.sqrt(instances / _paper()["instances"])
-    return (regret - printed) / math.hypot(se, theirs, _ROUNDING)
+        sums = {(cell["table"], cell["voters"]): MeasureSums.from_dict(cell["sums"]) for cell in numbers["cells"]}
+        return cls(numbers["configuration"], tuple(numbers["rules"]), sums)
 
 
 @dataclass(frozen=True)
@@ -187,43 +157,43 @@ class Plan:
         backend: Backend = "numpy",
     ) -> "Plan":
         """Check what was asked for."""
-        columns = _wanted(voters, "voters", _paper()["voters"])
+        columns = _as_list(voters, "voters", paper()["voters"])
         columns = sorted({whole(m, "the number of voters", least=1) for m in columns})
-        names = _wanted(tables, "tables", SCENARIOS)
+        names = _as_list(tables, "tables", SCENARIOS)
         for name in names:
             require_known(name, SCENARIOS, "table")
         chosen = [name for name in SCENARIOS if name in names]
-        lineup = RuleSet.of(rules, "values", _paper()["alternatives"])
+        rule_set = RuleSet.of(rules, "values", paper()["alternatives"])
         instances, seed = whole(instances, "instances", least=2), checked_seed(seed, backend)
         cells = {
-            (table, m): plan(SCENARIOS[table].replace(voters=m), lineup, MEASURED, instances, seed, backend)
+            (table, m): plan_chunks(SCENARIOS[table].replace(voters=m), rule_set, MEASURED, instances, seed, backend)
             for table in chosen
             for m in columns
         }
         configuration = {
             "tables": {table: SCENARIOS[table].to_dict() | {"voters": columns} for table in chosen},
-            "rules": list(lineup.labels),
+            "rules": list(rule_set.labels),
             "instances": instances,
             "seed": seed,
             "backend": backend,
-            "device": device(backend),
-            "versions": used(backend),
+            "device": describe_device(backend),
+            "versions": library_versions(backend),
         }
-        return cls(configuration, lineup.labels, cells)
+        return cls(configuration, rule_set.labels, cells)
 
-    def measured(self, kept: Ledger, workers: int | None, progress: Callable[[int, int], None]) -> Reproduction:
+    def measure(self, kept: Ledger, workers: int | None, progress: Callable[[int, int], None]) -> Reproduction:
         """Do what is not kept already."""
         chunks = [chunk for cell in self.cells.values() for chunk in cell]
         todo = sorted((chunk for chunk in chunks if chunk not in kept), key=lambda chunk: -chunk.cells)
         work = sum(chunk.cells for chunk in chunks)
         done = work - sum(chunk.cells for chunk in todo)
         progress(done, work)
-        for chunk, moments in spread(todo, check_workers(workers)):
-            kept.add(chunk, moments)
+        for chunk, sums in run_chunks(todo, check_workers(workers)):
+            kept.add(chunk, sums)
             done += chunk.cells
             progress(done, work)
         totals = {
-            cell: functools.reduce(Moments.__add__, (kept[chunk] for chunk in parts))
+            cell: functools.reduce(MeasureSums.__add__, (kept[chunk] for chunk in parts))
             for cell, parts in self.cells.items()
         }
         return Reproduction(self.configuration, self.rules, totals)
@@ -256,10 +226,10 @@ def measure_tables(
     """
     work = Plan.of(**settings)
     with Ledger(ledger) as kept:
-        return work.measured(kept, workers, progress)
+        return work.measure(kept, workers, progress)
 
 
-def _wanted(given: Any, what: str, everything: Iterable[Any]) -> list[Any]:
+def _as_list(given: Any, what: str, everything: Iterable[Any]) -> list[Any]:
     """Return what to measure, one or several."""
     if given is None:
         return list(everything)

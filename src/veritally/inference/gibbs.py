@@ -9,7 +9,8 @@ import numpy as np
 
 from veritally.arrays import Array, ndtr, ndtri
 from veritally.model.means import Means
-from veritally.votes.ballots import Ballots, ranks_in
+from veritally.votes.ballots import Ballots
+from veritally.votes.rankings import Ordinal
 
 _CHAINS = 16
 _FORGOTTEN = 200  # sweeps, until chains no longer know where they began
@@ -21,7 +22,7 @@ _VOTES = 4000  # for each value of the scale, at most: some ten seconds
 _LEAST, _MOST = 1e-300, 1 - 1e-16  # of a probability that has a quantile
 
 
-def sampled(ballots: Ballots, means: Means, tau: Array, start: Array, rng: np.random.Generator) -> Array | None:
+def sample(ballots: Ballots, means: Means, tau: Array, start: Array, rng: np.random.Generator) -> Array | None:
     """Draw truths of a single decision, ``(draw, value, alternative)``; None where that is out of reach.
 
     Parameters
@@ -36,10 +37,10 @@ def sampled(ballots: Ballots, means: Means, tau: Array, start: Array, rng: np.ra
         Truths to begin with, ``(draw, value, alternative)``.
     """
     times = ballots.multiplicity
-    if ballots.kind not in ("rankings", "top") or means.counts is not None or np.any(times % 1):
+    if not isinstance(ballots, Ordinal) or means.counts is not None or np.any(times % 1):
         return None
     each = np.repeat(np.arange(len(times)), times.astype(int))
-    tier = _tiers(ranks_in(ballots)[each])
+    tier = _tiers(ballots.tiers[each])
     if tier.max(initial=_UNSEEN) >= _TIERS or len(tau) * tier.size > _VOTES:
         return None
     deviation = means.spread(ballots.counts).deviations[0][..., each, :]  # (value, voter, alternative)

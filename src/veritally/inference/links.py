@@ -1,41 +1,33 @@
 """Links: which alternatives are compared by votes, directly or by way of others."""
 
-from typing import Any
-
 import numpy as np
 
 from veritally.arrays import Array, namespace
-from veritally.votes.ballots import Ballots, anchored
+from veritally.votes.ballots import Ballots
 
 
-def compared(ballots: Ballots) -> Array:
-    """Say which alternatives are linked by voters who saw both, ``(..., alternative, alternative)``."""
+def linked(ballots: Ballots) -> Array:
+    """Say which alternatives are linked by voters who compare both, ``(..., alternative, alternative)``."""
     xp = namespace(ballots.counts)
     n = ballots.counts.shape[-1]
-    seen = (ballots.counts > 0) & (ballots.multiplicity > 0)[..., None]
     absent = ~(ballots.mask[..., None] & ballots.mask[..., None, :])
-    together = xp.astype(seen, ballots.counts.dtype)
-    if ballots.kind == "pairs":
-        met = xp.sum(ballots.votes * ballots.multiplicity[..., None, None], axis=-3)
-        linked = (met + xp.moveaxis(met, -1, -2) > 0) | xp.eye(n, dtype=bool)
-    else:
-        linked = xp.matmul(xp.moveaxis(together, -1, -2), together) > 0
+    ways = ballots.compared()
     for _ in range(n.bit_length()):
-        way = xp.astype(linked, together.dtype)
-        linked = xp.matmul(way, way) > 0
-    return linked | absent | anchored(ballots)[..., None, None]
+        way = xp.astype(ways, ballots.counts.dtype)
+        ways = xp.matmul(way, way) > 0
+    return ways | absent | ballots.anchored[..., None, None]
 
 
-def broken(ballots: Ballots) -> Array:
-    """Say in which decisions no votes compare some alternatives."""
-    return ~namespace(ballots.counts).all(compared(ballots), axis=(-2, -1))
-
-
-def remarks(ballots: Ballots, names: tuple[Any, ...]) -> list[str]:
-    """Name the alternatives of a single decision that no votes compare with the largest group of those linked."""
-    linked, mask = np.asarray(compared(ballots)), np.asarray(ballots.mask)
-    largest = int(np.argmax(np.where(mask, np.sum(linked & mask, axis=-1), 0)))
-    apart = [str(name) for j, name in enumerate(names) if mask[j] and not linked[largest, j]]
-    if not apart:
-        return []
-    return [f"no votes compare {', '.join(apart)} with the others: what stands between them is the prior alone"]
+def warnings(ballots: Ballots) -> dict[int, tuple[str, ...]]:
+    """Name the alternatives that no votes compare with the largest group of those linked, in decisions by place."""
+    ways, mask = np.asarray(linked(ballots)), np.asarray(ballots.mask)
+    n = mask.shape[-1]
+    found: dict[int, tuple[str, ...]] = {}
+    for d in np.flatnonzero(~ways.all(axis=(-2, -1))):
+        way, own = ways.reshape(-1, n, n)[d], mask.reshape(-1, n)[d]
+        largest = int(np.argmax(np.where(own, np.sum(way & own, axis=-1), 0)))
+        names = [f"{{{j}}}" for j in range(n) if own[j] and not way[largest, j]]
+        if names:
+            apart = ", ".join(names)
+            found[int(d)] = (f"no votes compare {apart} with the others: what stands between them is the prior alone",)
+    return found

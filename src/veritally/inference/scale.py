@@ -9,14 +9,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from veritally.arrays import Array, for_loop, is_jax, namespace
-from veritally.inference.optimiser import Peak
+from veritally.inference.optimiser import NEWTON, Peak
 from veritally.progress import report
-from veritally.votes.ballots import Ballots, values_in
 
 _WEAK = 2.0  # standard deviation of the prior of the logarithm: a factor of 50 either way
 _ROUNDS = 3
 _FIRST = 1.2  # spacing of the first round
-_ROUGH, _FINE = 1e-2, 1e-9  # how far from the peak to stop, in standard deviations, on the way and at the end
+_ROUGH = 1e-2  # how far from the peak to stop on the way, in standard deviations
 _POINTS = 5
 _SPACING = 1.25  # between values, in standard deviations of the posterior
 _NARROW = 0.02  # of a spacing
@@ -32,12 +31,15 @@ class Scales(NamedTuple):
         Logarithm of the scale.
     weight
         Its posterior probability among these values.
+    log_evidence
+        Of the votes, ``(...)``: that at each value, averaged over the prior of the scale.
     peak
         The mode of the truths and what is known there.
     """
 
     log: Array
     weight: Array
+    log_evidence: Array
     peak: Peak
 
 
@@ -102,54 +104,12 @@ def search(at: Callable[[Array, Array, float], Peak], centre: Array, start: Arra
     wide = xp.full_like(centre, _FIRST)
     found = for_loop(_ROUNDS, closer, _Range(centre, wide, wide, wide, start))
     log = values(found.middle, found.below, found.above)
-    height, peak = weighed(log, found.start, _FINE)
+    height, peak = weighed(log, found.start, NEWTON)
     width = xp.where(places < 0, found.below, xp.where(places > 0, found.above, (found.below + found.above) / 2))
-    weight = width * xp.exp(height - xp.max(height, axis=0))
-    return Scales(log, weight / xp.sum(weight, axis=0), peak)
-
-
-def typical(ballots: Ballots) -> Array:
-    """Return the logarithm of the typical count of each decision: the mean of the logarithms."""
-    xp = namespace(ballots.counts)
-    seen = ballots.counts > 0
-    times = xp.where(seen, ballots.multiplicity[..., None], 0)
-    whole = xp.sum(times, axis=(-2, -1))
-    logs = xp.log(xp.where(seen, ballots.behind, 1))
-    return xp.sum(times * logs, axis=(-2, -1)) / xp.where(whole > 0, whole, 1)
-
-
-class Dispersion(NamedTuple):
-    """What values tell about σ: one for each alternative, ``(..., alternative)``, from so many degrees of freedom."""
-
-    sigma: Array
-    freedom: Array
-
-
-_SHARED = 5.0  # degrees of freedom that all alternatives together lend to each
-
-
-def dispersion(values: Array, counts: Array, multiplicity: Array) -> Dispersion:
-    """Estimate σ_j from the dispersion of values around their count-weighted means.
-
-    Each alternative's own estimate is drawn towards that of all together, the more the fewer voters it has. Where
-    nobody's values can be compared, there are no degrees of freedom and σ is 1.
-    """
-    xp = namespace(values)
-    given = ~xp.isnan(values) & (counts > 0)
-    times = xp.where(given, multiplicity[..., None], 0)
-    weight = times * counts
-    whole = xp.sum(weight, axis=-2)
-    filled = xp.where(given, values, 0)
-    mean = xp.sum(weight * filled, axis=-2) / xp.where(whole > 0, whole, 1)
-    squares = xp.sum(weight * (filled - mean[..., None, :]) ** 2, axis=-2)
-    freedom = xp.maximum(xp.sum(times, axis=-2) - 1, xp.asarray(0, dtype=times.dtype))
-    number = xp.sum(freedom, axis=-1)
-    some = number > 0
-    pooled = xp.where(some, xp.sum(squares, axis=-1) / xp.where(some, number, 1), 0)
-    known = pooled > 0
-    pooled = xp.where(known, pooled, 1)[..., None]
-    own = (squares + _SHARED * pooled) / (freedom + _SHARED)
-    return Dispersion(xp.sqrt(xp.where(known[..., None], own, pooled)), xp.where(known, number, 0))
+    highest = xp.max(height, axis=0)
+    weight = width * xp.exp(height - highest)
+    whole = xp.sum(weight, axis=0)
+    return Scales(log, weight / whole, highest + xp.log(whole), peak)
 
 
 def interval(mean: Array, deviation: Array) -> Array:
@@ -157,42 +117,3 @@ def interval(mean: Array, deviation: Array) -> Array:
     xp = namespace(mean)
     reach = 1.96 * deviation
     return xp.exp(xp.stack([mean, mean - reach, mean + reach], axis=-1))
-
-
-def middle(sigma: Array, mask: Array) -> Array:
-    """Return the geometric mean over the alternatives."""
-    xp = namespace(sigma)
-    number = xp.sum(xp.astype(mask, sigma.dtype), axis=-1)
-    return xp.exp(xp.sum(xp.where(mask, xp.log(sigma), 0), axis=-1) / xp.where(number > 0, number, 1))
-
-
-def spread_of_means(ballots: Ballots) -> Array:
-    """Return the standard deviation between the alternatives' mean values; 1 where there is none."""
-    xp = namespace(ballots.counts)
-    votes, counts, multiplicity, _ = ballots
-    if ballots.kind == "differences":
-        times = xp.where(xp.isnan(votes) | ~xp.all(counts > 0, axis=-1), 0, multiplicity)
-        number = xp.sum(times, axis=-1)
-        spread = (
-            xp.abs(xp.sum(xp.where(times > 0, votes, 0) * times, axis=-1) / xp.where(number > 0, number, 1)) / 2**0.5
-        )
-        return xp.where(spread > 0, spread, 1)
-    values = values_in(ballots)
-    given = ~xp.isnan(values) & (counts > 0)
-    weight = xp.where(given, counts * multiplicity[..., None], 0)
-    whole = xp.sum(weight, axis=-2)
-    known = whole > 0
-    mean = xp.sum(weight * xp.where(given, values, 0), axis=-2) / xp.where(known, whole, 1)
-    number = xp.maximum(xp.sum(xp.astype(known, mean.dtype), axis=-1, keepdims=True), xp.asarray(1, dtype=mean.dtype))
-    middle = xp.sum(xp.where(known, mean, 0), axis=-1, keepdims=True) / number
-    square = xp.sum(xp.where(known, mean - middle, 0) ** 2, axis=-1) / number[..., 0]
-    return xp.where(square > 0, xp.sqrt(square), 1)
-
-
-def noise_of_means(ballots: Ballots, sigma: Array) -> Array:
-    """Return the standard deviation that noise alone gives the alternatives' mean values."""
-    xp = namespace(ballots.counts)
-    seen = xp.sum(ballots.counts * ballots.multiplicity[..., None], axis=-2)
-    number = xp.sum(xp.astype(ballots.mask, seen.dtype), axis=-1)
-    typical = xp.sum(seen, axis=-1) / xp.where(number > 0, number, 1)
-    return middle(sigma, ballots.mask) / xp.sqrt(xp.where(typical > 0, typical, 1))

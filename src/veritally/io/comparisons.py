@@ -48,9 +48,7 @@ def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
     said.refuse(place.name, "comparisons", "counts", "unranked")
     if said.lower_is_better:
         raise InputError(f"{place.name}: lower-is-better is about values; a comparison says itself which is better")
-    profile = decisions.each_decision(parsed(table, place), place, _votes)
-    kept = {"value": "values", "rank": "rankings"}
-    return profile.coarsened(kept.get(said.ballots or ""))  # type: ignore[arg-type]
+    return decisions.each_decision(parsed(table, place), place, _votes).coarsened(said.kind)
 
 
 def from_profile(profile: Profile) -> pl.DataFrame:

@@ -18,8 +18,10 @@ from veritally.io import suspicions
 from veritally.io.options import Options
 from veritally.io.spelling import plain
 from veritally.io.text import THOUSANDS
-from veritally.votes.ballots import ballots_of, coarsened
+from veritally.votes.differences import Differences
 from veritally.votes.labels import first_few
+from veritally.votes.mixed import Mixed
+from veritally.votes.pairs import Pairs
 from veritally.votes.profile import Profile
 
 COLUMNS = ("decision", "voter", "alternative", "rank", "value", "count", "multiplicity")
@@ -130,10 +132,7 @@ def _mixed(values: Array, ranks: Array, counts: Array, rest: dict[str, Any]) -> 
         warnings.filterwarnings("ignore", ".*no usable vote", InputWarning)  # that the others have none
         one = Profile(values=values, counts=np.where(ranking, 0, counts), **rest)
         other = Profile(ranks=ranks, counts=np.where(ranking, counts, 0), **rest)
-    parts = [coarsened(profile.ballots, "mixed") for profile in (one, other)]
-    layers = np.where(ranking[..., None], parts[1].votes, parts[0].votes)
-    both = ballots_of("mixed", layers, parts[0].counts + parts[1].counts, parts[0].multiplicity)
-    profile = one._with(ballots=both)
+    profile = one.with_ballots(Mixed.of([one.ballots, other.ballots]))
     for message in profile.warnings:
         warnings.warn(message, InputWarning, stacklevel=4)
     return profile
@@ -143,7 +142,7 @@ def from_profile(profile: Profile) -> pl.DataFrame:
     """Turn a profile into a tidy table, leaving out what was not seen."""
     require_table(profile)
     weighed = is_weighed(profile)
-    if not (profile._voters.each or profile._alternatives.each):
+    if not profile.names_differ:
         return _rows(profile, weighed)
     return each_decision(profile, partial(_rows, weighed=weighed))
 
@@ -159,8 +158,11 @@ def each_decision(profile: Profile, rows: Callable[[Profile], pl.DataFrame]) -> 
 
 def require_table(profile: Profile) -> None:
     """Refuse votes that no table can hold."""
-    if profile.kind == "differences":
+    ballots = profile.ballots
+    if ballots.part(Differences) is not None:
         raise InputError("a vote file holds ranks or values; differences alone cannot be written")
+    if isinstance(ballots, Mixed) and ballots.part(Pairs) is not None:
+        raise InputError("a vote file holds pairs or other votes; write them to two files")
     if len(profile.batch) > 1:
         raise InputError("a vote file has one column for decisions; write the parts of unstack() one by one")
     if profile.batch:
@@ -175,7 +177,6 @@ def is_weighed(profile: Profile) -> bool:
 def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
     """Return the table of a single decision, or of a batch whose decisions share their names."""
     counts = np.asarray(profile.counts)
-    votes = np.asarray(profile.ballots.votes)
     seen = counts > 0
     # The first voter has a row for each alternative, so that these keep their order, and so has one who saw nothing.
     listed = seen | ~seen.any(axis=-1, keepdims=True)
@@ -183,19 +184,7 @@ def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
     require_different(profile.voters)
     require_different(profile.alternatives)
     *d, i, j = np.nonzero(listed)
-    vote = votes[listed]
-
-    def column(given: Array, blank: Array) -> Array:
-        return np.where(~seen[listed] | blank, np.nan, given)
-
-    if profile.kind == "mixed":
-        if not np.isnan(vote[:, 1]).all():
-            raise InputError("a vote file holds ranks or values; differences cannot be written")
-        written = {"value": column(vote[:, 0], np.isnan(vote[:, 0])), "rank": column(vote[:, 2], vote[:, 2] == 0)}
-    elif profile.kind == "values":
-        written = {"value": column(vote, np.isnan(vote))}
-    else:
-        written = {"rank": column(1.0 if profile.kind == "top" else vote, vote == 0)}
+    written = {name: np.asarray(x)[listed] for name, x in profile.ballots.columns().items()}
     columns = {"decision": _text(profile.decision_names)[d[0]]} if d else {}
     columns |= {
         "voter": _text(profile.voters)[i],

@@ -1,5 +1,6 @@
 """What a caller says about votes, where a file or frame leaves it open."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -7,10 +8,13 @@ import numpy as np
 
 from veritally.arrays import Array
 from veritally.errors import InputError, quoted
+from veritally.votes.ballots import Kind
 
 BallotColumn: TypeAlias = Literal["value", "rank", "top"]
 Unranked: TypeAlias = Literal["below", "unknown"]
 Form: TypeAlias = Literal["tidy", "wide"]
+
+_KINDS: Mapping[BallotColumn, Kind] = {"value": "values", "rank": "rankings", "top": "top"}
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,11 @@ class Options:
             raise InputError(f"ballots can be value, rank or top, not {quoted(self.ballots)}")
         if self.unranked not in (None, *get_args(Unranked)):
             raise InputError(f"unranked can be below or unknown, not {quoted(self.unranked)}")
+
+    @property
+    def kind(self) -> Kind | None:
+        """The kind of votes that is asked for; None for the finest there is."""
+        return None if self.ballots is None else _KINDS[self.ballots]
 
     def refuse(self, name: str, what: str, *options: str) -> None:
         """Refuse options that say nothing about ``what``."""

@@ -161,7 +161,7 @@ def tiers_of(profile: Profile, path: str | PathLike[str]) -> list[list[list[Any]
     if profile.batch:
         raise InputError(f"{path}: holds orders of one decision; write the parts of unstack() one by one, or a table")
     frames.require_different(profile.alternatives)
-    tiers = (profile.coarsened("mixed") if profile.kind == "top" else profile).order
+    tiers = profile.coarsened("rankings").order
     if not any(tiers):
         raise InputError(f"{path}: there is no vote to be written")
     return tiers

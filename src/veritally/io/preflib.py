@@ -15,8 +15,8 @@ from veritally.errors import InputError, InputWarning, quoted
 from veritally.io import decisions, orders
 from veritally.io.options import Options
 from veritally.io.text import first_line, require_text
-from veritally.votes.ballots import whole_multiplicity
 from veritally.votes.profile import Profile
+from veritally.votes.validation import whole_multiplicity
 
 _TIER = r"(?:\d+|\{\d*(?:,\d+)*\})"
 _ORDER = re.compile(rf"\d+:{_TIER}(?:,{_TIER})*,?")
@@ -61,7 +61,7 @@ def encoded(profile: Profile, path: str | PathLike[str]) -> bytes:
         raise InputError(f"{path}: the name {quoted(unfit[0])} cannot stand in a PrefLib file; rename it")
     number = {name: j for j, name in enumerate(profile.alternatives, 1)}
     votes: Counter[tuple[tuple[int, ...], ...]] = Counter()
-    for order, many in zip(tiers, whole_multiplicity(profile.multiplicity, partial(profile._place, 0)), strict=True):
+    for order, many in zip(tiers, whole_multiplicity(profile.multiplicity, partial(profile.place, 0)), strict=True):
         if order and many:
             votes[tuple(tuple(number[name] for name in tier) for tier in order)] += many
     kind = path.suffix.lower()[1:]

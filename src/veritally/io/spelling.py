@@ -49,7 +49,7 @@ def plain(name: str) -> str:
 
 def look_alikes(profile: Profile) -> Iterator[str]:
     """Say which decisions, voters or alternatives have names that look alike though they differ."""
-    for what, labels in (("voter", profile._voters), ("alternative", profile._alternatives)):
+    for what, labels in (("voter", profile.voter_labels), ("alternative", profile.alternative_labels)):
         names = list(chain.from_iterable(labels.at()) if labels.each else labels.at())
         yield from _twins(what, names, profile)
         yield from _variants(what, names)
@@ -86,12 +86,12 @@ def _variants(what: str, names: Iterable[Any]) -> Iterator[str]:
 
 def _owner(alternative: str, profile: Profile) -> str:
     """Name a voter who saw an alternative."""
-    each = profile.alternatives if profile._alternatives.each else (profile.alternatives,)
+    each = profile.alternatives if profile.alternative_labels.each else (profile.alternatives,)
     decision = next(d for d, names in enumerate(each) if alternative in names)
-    prefix = (decision,) if profile._alternatives.each else ()
+    prefix = (decision,) if profile.alternative_labels.each else ()
     seen = np.asarray(profile.counts)[*prefix, ..., each[decision].index(alternative)] > 0
     for index in np.argwhere(seen)[:1]:
-        return f"{profile._place(len(profile.batch), (*prefix, *map(int, index)))}: "
+        return f"{profile.place(len(profile.batch), (*prefix, *map(int, index)))}: "
     return ""
 
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from veritally.arrays import Array
 from veritally.io.options import Options
-from veritally.votes.ballots import Where
 from veritally.votes.labels import first_few
+from veritally.votes.validation import Where
 
 # What a table may say about its rows: a name made up of these words alone, such as years_of_experience, is suspicious.
 _ROWS = {

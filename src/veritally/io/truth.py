@@ -125,7 +125,7 @@ def _cells(profile: Profile) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
     """Return the place of each alternative, and its name under that of its decision."""
     if not profile.batch:
         return [((j,), (str(name),)) for j, name in enumerate(profile.alternatives)]
-    names = profile.alternatives if profile._alternatives.each else [profile.alternatives] * profile.batch[0]
+    names = profile.alternatives if profile.alternative_labels.each else [profile.alternatives] * profile.batch[0]
     return [
         ((d, j), (str(decision), str(name)))
         for d, decision in enumerate(profile.decision_names)

@@ -14,6 +14,7 @@ from veritally.checks import usable_path
 from veritally.errors import InputError, InputWarning, quoted
 from veritally.files import write_whole
 from veritally.io.options import BallotColumn, Form, Options, Unranked
+from veritally.votes.pairs import Pairs
 from veritally.votes.profile import Profile
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _table_of(profile: Profile, form: Form) -> "pl.DataFrame":
 
     if form not in get_args(Form):
         raise InputError(f"form can be tidy or wide, not {quoted(form)}")
-    if profile.kind == "pairs" and form == "tidy":
+    if form == "tidy" and isinstance(profile.ballots, Pairs):
         return comparisons.from_profile(profile)
     return wide.from_profile(profile) if form == "wide" else frames.from_profile(profile)
 

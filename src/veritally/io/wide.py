@@ -64,7 +64,7 @@ def _suspicions(alternatives: list[str], votes: Array, kind: str, place: Place) 
 def from_profile(profile: Profile) -> pl.DataFrame:
     """Turn a profile into a wide table with the counts in columns of their own."""
     frames.require_table(profile)
-    if profile.kind in ("mixed", "pairs"):
+    if len(profile.ballots.columns()) != 1:
         raise InputError(f"a wide table holds either values or ranks; write {profile.kind} votes as a tidy table")
     rows = partial(_rows, weighed=frames.is_weighed(profile))
     return frames.each_decision(profile, rows) if profile.batch else rows(profile)
@@ -149,12 +149,8 @@ def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
         if name.strip().lower() in _TAKEN or (name.endswith("_count") and name.removesuffix("_count") in others)
     ]:
         raise InputError(f"an alternative named {quoted(taken[0])} cannot be a column of a wide table; rename it")
-    votes, counts = np.asarray(profile.ballots.votes), np.asarray(profile.counts)
-    if profile.kind == "top":
-        votes = np.where(votes > 0, 1.0, np.nan)
-    elif profile.kind == "rankings":
-        votes = np.where(votes > 0, votes, np.nan)
-    counts = frames.whole_if_possible(counts)
+    [votes] = map(np.asarray, profile.ballots.columns().values())
+    counts = frames.whole_if_possible(np.asarray(profile.counts))
     columns: dict[str, Any] = {"voter": list(map(str, profile.voters))}
     columns |= {name: votes[:, j] for j, name in enumerate(names)}
     columns |= {_count(name): counts[:, j] for j, name in enumerate(names)}

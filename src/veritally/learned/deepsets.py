@@ -10,9 +10,10 @@ from typing import Any, Literal, TypeAlias
 from veritally.arrays import Array, in_pieces, namespace
 from veritally.checks import whole
 from veritally.errors import InputError
-from veritally.learned.layers import Parameters, Shapes, linear, max_over, mean_over, relu, stacked
-from veritally.rules.rule import Encoding
-from veritally.votes.ballots import Ballots, effective_multiplicity, require_known
+from veritally.learned.layers import Parameters, Shapes, layer_shapes, linear, max_over, mean_over, relu
+from veritally.rules.sums import Encoder, Encoding
+from veritally.votes.ballots import Ballots
+from veritally.votes.labels import require_known
 
 FEATURES = 2
 LARGEST_COUNT = 50.0  # by which the paper divides counts
@@ -55,8 +56,8 @@ class Configuration:
         """Return the shapes of all parameters."""
         hidden = [self.width]
         return {
-            **stacked("encoder", [FEATURES, *hidden * self.encoder_layers, 1]),
-            **stacked("decoder", [1, *hidden * self.decoder_layers, 1]),
+            **layer_shapes("encoder", [FEATURES, *hidden * self.encoder_layers, 1]),
+            **layer_shapes("decoder", [1, *hidden * self.decoder_layers, 1]),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -83,7 +84,7 @@ def configurations() -> Iterator[tuple[Configuration, float]]:
 
 
 @dataclass(frozen=True, eq=False)
-class DeepSets:
+class DeepSets(Encoder):
     """The network with its weights: an encoder of ballots, and a decoder of tallies."""
 
     configuration: Configuration
@@ -91,31 +92,32 @@ class DeepSets:
 
     def __call__(self, ballots: Ballots) -> Encoding:
         """Encode each voter; one who does not put one alternative above another says nothing."""
-        ranks, counts, *_ = ballots
+        ranks, counts = ballots.votes, ballots.counts
         xp = namespace(counts)
         seen = ranks > 0
         length = xp.sum(xp.astype(seen, counts.dtype), axis=-1, keepdims=True)
-        compares = (effective_multiplicity(ballots) > 0)[..., None]
-        some = seen & compares
-        place = xp.where(some, (length - ranks) / xp.where(compares, length - 1, 1), 0)
+        compares = (ballots.effective_multiplicity > 0)[..., None]
+        compared = seen & compares
+        place = xp.where(compared, (length - ranks) / xp.where(compares, length - 1, 1), 0)
         *batch, n = counts.shape
         flat = xp.stack([counts / LARGEST_COUNT, place], axis=-1).reshape(-1, n, FEATURES)
-        mask = some.reshape(-1, n)
+        mask = compared.reshape(-1, n)
         layers = self.configuration.encoder_layers
         pieces = in_pieces(counts, len(flat), _AT_ONCE // n)
-        said = xp.concat([self._through("encoder", flat[piece], mask[piece], layers) for piece in pieces])
-        said = xp.where(some, said.reshape(*batch, n), 0)
-        return Encoding(said, xp.broadcast_to(xp.astype(compares, said.dtype), said.shape))
+        encoded = xp.concat([self._apply("encoder", flat[piece], mask[piece], layers) for piece in pieces])
+        encoded = xp.where(compared, encoded.reshape(*batch, n), 0)
+        return Encoding(encoded, xp.broadcast_to(xp.astype(compares, encoded.dtype), encoded.shape))
 
     def decode(self, tally: Array, mask: Array) -> Array:
         """Return the logits of being the best, −inf outside ``mask``."""
         xp = namespace(tally)
-        out = self._through("decoder", xp.where(mask, tally, 0)[..., None], mask, self.configuration.decoder_layers)
+        out = self._apply("decoder", xp.where(mask, tally, 0)[..., None], mask, self.configuration.decoder_layers)
         return xp.where(mask, out, -xp.inf)
 
-    def _through(self, name: str, hidden: Array, mask: Array, layers: int) -> Array:
-        pooled = _POOLS[self.configuration.pool]
+    def _apply(self, name: str, hidden: Array, mask: Array, layers: int) -> Array:
+        """Apply the layers of the encoder or the decoder, the last without a nonlinearity."""
+        pool = _POOLS[self.configuration.pool]
         for k in range(layers + 1):
-            hidden = linear(self.parameters, f"{name}.{k}", hidden - pooled(hidden, mask))
+            hidden = linear(self.parameters, f"{name}.{k}", hidden - pool(hidden, mask))
             hidden = relu(hidden) if k < layers else hidden
         return hidden[..., 0]

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from veritally.learned.reading import Setting, scored, seen_by
-from veritally.votes.ballots import Ballots, effective_multiplicity
+from veritally.learned.reading import Setting, expected_counts, place_scores
+from veritally.votes.ballots import Ballots
 
 _SEVERAL = 5  # voters, who can outvote one that knows more
 _NAMES = {"voters": "voters", "alternatives": "alternatives", "counts": "counts", "sigma": "σ/τ"}
@@ -22,15 +22,15 @@ class Limits:
     def crossed(self, ballots: Ballots, ratio: tuple[float, ...] = ()) -> Any:
         """Say which decisions lie outside, ``(...)``; ``ratio`` is σ/τ as far as it is told."""
         outside = np.zeros(ballots.mask.shape[:-1], dtype=bool)
-        for name, (low, high) in self._found(ballots, ratio).items():
+        for name, (low, high) in self._ends(ballots, ratio).items():
             least, most = self.ranges[name]
             outside = outside | (low < least) | (high > most)
         return outside
 
-    def remarks(self, ballots: Ballots, ratio: tuple[float, ...] = ()) -> list[str]:
+    def warnings(self, ballots: Ballots, ratio: tuple[float, ...] = ()) -> list[str]:
         """Say of a single decision what lies outside, and what to do."""
         parts = []
-        for name, ends in self._found(ballots, ratio).items():
+        for name, ends in self._ends(ballots, ratio).items():
             (low, high), (least, most) = map(float, ends), self.ranges[name]
             if low < least or high > most:
                 here = f"{low:g}" if low == high else f"{low:g} to {high:g}"
@@ -39,19 +39,19 @@ class Limits:
             return []
         return [f"outside of what the network learned: {'; '.join(parts)}; the rule posterior has no such limits"]
 
-    def _found(self, ballots: Ballots, ratio: tuple[float, ...]) -> dict[str, tuple[Any, Any]]:
+    def _ends(self, ballots: Ballots, ratio: tuple[float, ...]) -> dict[str, tuple[Any, Any]]:
         """Return the lowest and the highest of each, by decision."""
-        counts, times = np.asarray(ballots.counts), np.asarray(ballots.multiplicity)
-        seen = (counts > 0) & (times > 0)[..., None]
-        voters = np.sum(np.where(seen.any(axis=-1), times, 0), axis=-1)
+        counts, multiplicity = np.asarray(ballots.counts), np.asarray(ballots.multiplicity)
+        seen = (counts > 0) & (multiplicity > 0)[..., None]
+        voters = np.sum(np.where(seen.any(axis=-1), multiplicity, 0), axis=-1)
         alternatives = np.sum(np.asarray(ballots.mask), axis=-1)
         least = np.min(counts, axis=(-2, -1), initial=np.inf, where=seen)
         most = np.max(counts, axis=(-2, -1), initial=0, where=seen)
         found = {"voters": (voters, voters), "alternatives": (alternatives, alternatives), "counts": (least, most)}
         if ratio:
-            each, known = np.broadcast_to(ratio, ballots.mask.shape), np.asarray(ballots.mask)
-            lowest = np.min(each, axis=-1, initial=np.inf, where=known)
-            found["sigma"] = lowest, np.max(each, axis=-1, initial=0, where=known)
+            each, mask = np.broadcast_to(ratio, ballots.mask.shape), np.asarray(ballots.mask)
+            lowest = np.min(each, axis=-1, initial=np.inf, where=mask)
+            found["sigma"] = lowest, np.max(each, axis=-1, initial=0, where=mask)
         return {name: ends for name, ends in found.items() if name in self.ranges}
 
 
@@ -60,8 +60,8 @@ def contrast(ballots: Ballots) -> Any:
 
     If only one is high, nothing is told by it that others on the ballot could stand in the way of.
     """
-    counts, times = np.asarray(ballots.counts), np.asarray(effective_multiplicity(ballots))
-    seen = (counts > 0) & (times > 0)[..., None]
+    counts, multiplicity = np.asarray(ballots.counts), np.asarray(ballots.effective_multiplicity)
+    seen = (counts > 0) & (multiplicity > 0)[..., None]
     least = np.min(counts, axis=-1, initial=np.inf, where=seen)
     second = np.sort(np.where(seen, counts, 0), axis=-1)[..., -2:-1]
     return np.max(second / least[..., None], axis=(-2, -1), initial=1)
@@ -72,19 +72,19 @@ def contrast_of_voters(ballots: Ballots) -> Any:
 
     What a voter saw is the geometric mean of the counts on the ballot.
     """
-    counts, times = np.asarray(ballots.counts), np.asarray(effective_multiplicity(ballots))
+    counts, multiplicity = np.asarray(ballots.counts), np.asarray(ballots.effective_multiplicity)
     seen = counts > 0
     logs = np.sum(np.log(np.where(seen, counts, 1)), axis=-1) / np.maximum(np.sum(seen, axis=-1), 1)
-    logs = np.where(times > 0, logs, -np.inf)
+    logs = np.where(multiplicity > 0, logs, -np.inf)
     order = np.argsort(logs, axis=-1)
-    ordered, shares = (np.take_along_axis(x, order, axis=-1) for x in (logs, times))
-    half = np.cumsum(shares, axis=-1) >= np.sum(times, axis=-1, keepdims=True) / 2
+    ordered, shares = (np.take_along_axis(x, order, axis=-1) for x in (logs, multiplicity))
+    half = np.cumsum(shares, axis=-1) >= np.sum(multiplicity, axis=-1, keepdims=True) / 2
     median = np.take_along_axis(ordered, np.argmax(half & (ordered > -np.inf), axis=-1)[..., None], axis=-1)[..., 0]
-    some = np.sum(times, axis=-1) >= _SEVERAL
+    some = np.sum(multiplicity, axis=-1) >= _SEVERAL
     return np.exp(np.where(some, ordered[..., -1] - np.where(some, median, 0), 0))
 
 
-def likely(ballots: Ballots, setting: Setting) -> Any:
+def agreement_probability(ballots: Ballots, setting: Setting) -> Any:
     """Return about how probable it is, rather too much than too little, that voters agree so well if σ/τ is as told.
 
     Normal scores of two voters for the same alternative correlate by about √(r r'), where r = 1/(1 + v) and v is the
@@ -93,15 +93,17 @@ def likely(ballots: Ballots, setting: Setting) -> Any:
     """
     from scipy.special import gammaincc
 
-    score, _ = scored(ballots[0])
-    root, _ = seen_by(ballots, setting)
-    share = np.where(ballots[0] > 0, 1 / (1 + np.exp(2 * setting.log_sigma)[..., None, :] / root**2), 0)
-    times = np.asarray(effective_multiplicity(ballots), dtype=float)[..., None]
-    whole = np.sum(times * share, axis=-2)
-    expected = whole + whole**2 - np.sum(times * share**2, axis=-2)  # square of each sum, if all scores have variance 1
-    total, alone = np.sum(expected, axis=-1), np.sum(times * share * score**2, axis=(-2, -1))
+    score, _ = place_scores(ballots.votes)
+    root, _ = expected_counts(ballots, setting)
+    # r of each vote, and the expected square of each alternative's sum, if all scores have variance 1.
+    r = np.where(ballots.votes > 0, 1 / (1 + np.exp(2 * setting.log_sigma)[..., None, :] / root**2), 0)
+    multiplicity = np.asarray(ballots.effective_multiplicity, dtype=float)[..., None]
+    sums = np.sum(multiplicity * r, axis=-2)
+    expected = sums + sums**2 - np.sum(multiplicity * r**2, axis=-2)
+    total, alone = np.sum(expected, axis=-1), np.sum(multiplicity * r * score**2, axis=(-2, -1))
     some = (total > 0) & (alone > 0)
-    found = np.sum(np.sum(times * np.sqrt(share) * score, axis=-2) ** 2, axis=-1) / np.where(some, alone, 1)
-    ratio = found * np.sum(whole, axis=-1) / np.where(some, total, 1)
+    # What is found beside what is expected, and its degrees of freedom.
+    found = np.sum(np.sum(multiplicity * np.sqrt(r) * score, axis=-2) ** 2, axis=-1) / np.where(some, alone, 1)
+    ratio = found * np.sum(sums, axis=-1) / np.where(some, total, 1)
     freedom = np.maximum(total**2 / np.where(some, np.sum(expected**2, axis=-1), 1) - 1, 1)
     return np.where(some, gammaincc(freedom / 2, freedom / 2 * ratio), 1)

@@ -19,6 +19,7 @@ from veritally.learned.weights import load, save
 
 SHIPPED = ("learned", "learned-noisy", "learned-universal")
 _KEY = "veritally"  # under which a file has the card
+_TASK = "lesson"  # under which a card has the training task, in all files there are
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,29 +31,39 @@ class Model:
     parameters
         The weights by name.
     card
-        What was learned and how, as plain objects: ``lesson``, ``steps``, ``seed``, ``held_out``, ``versions``,
-        ``loss``, ``curve``.
+        What was learned and how, as plain objects: ``lesson`` (the training task), ``steps``, ``seed``, ``held_out``,
+        ``versions``, ``loss``, ``curve``.
     """
 
     parameters: Parameters = field(repr=False)
     card: dict[str, Any]
 
     @property
+    def task(self) -> dict[str, Any]:
+        """What the network was trained on."""
+        task: dict[str, Any] = self.card[_TASK]
+        return task
+
+    @property
     def network(self) -> str:
         """``deepsets`` or ``universal``."""
-        return str(self.card["lesson"]["network"])
+        return str(self.task["network"])
 
     @functools.cached_property
     def deepsets(self) -> DeepSets:
         """The paper's network with these weights."""
-        return DeepSets(Configuration.from_dict(self.card["lesson"]["configuration"]), self.parameters)
+        return DeepSets(Configuration.from_dict(self.task["configuration"]), self.parameters)
 
     @property
     def limits(self) -> Limits:
         """What the network was trained on."""
-        lesson = self.card["lesson"]
-        names = ("voters", "alternatives", "counts", *(("sigma",) if "sigma" in lesson else ()))
-        return Limits({name: (float(lesson[name][0]), float(lesson[name][1])) for name in names})
+        names = ("voters", "alternatives", "counts", *(("sigma",) if "sigma" in self.task else ()))
+        return Limits({name: (float(self.task[name][0]), float(self.task[name][1])) for name in names})
+
+    @classmethod
+    def of(cls, parameters: Parameters, task: dict[str, Any], **history: Any) -> "Model":
+        """Put weights, what they were trained on, and what else belongs on the card together."""
+        return cls(parameters, {_TASK: task, **history})
 
     def save(self, path: str | Path) -> None:
         """Write the weights with their card."""
@@ -84,30 +95,31 @@ def _stamp(path: str) -> tuple[int, int]:
 def _read(path: str, stamp: tuple[int, int]) -> Model:
     parameters, about = load(path)
     try:
-        made = Model(parameters, json.loads(about[_KEY]))
-        shapes, _ = _shapes(made.card["lesson"]), made.limits
-        _require_history(made.card)
+        found = Model(parameters, json.loads(about[_KEY]))
+        shapes, _ = _shapes(found.task), found.limits
+        _require_history(found.card)
     except (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError, RecursionError):
         raise InputError(f"{path}: holds no weights of a learned rule; `veritally train` makes such files") from None
     single = all(x.dtype == np.float32 for x in parameters.values())
     if {name: x.shape for name, x in parameters.items()} != shapes or not single:
         raise InputError(f"{path}: its weights do not fit the network that its card describes")
-    return made
+    return found
 
 
 def _require_history(card: dict[str, Any]) -> None:
     """Refuse a card that does not say how the weights came about; whoever reads it later may rely on it."""
     whole(card["steps"], "steps"), whole(card["seed"], "seed"), real(card["loss"], "loss")
     numbers = [number for row in (card["held_out"] or {}).values() for number in row.values()]
-    for number in [*numbers, *(number for step, loss, right in card["curve"] for number in (step, loss, right))]:
+    for number in [*numbers, *(number for step, loss, accuracy in card["curve"] for number in (step, loss, accuracy))]:
         real(number, "a number of the card")
     if not all(isinstance(version, str) for version in card["versions"].values()):
         raise ValueError("versions")
 
 
-def _shapes(lesson: Any) -> Shapes:
-    if lesson["network"] == "universal":
+def _shapes(task: dict[str, Any]) -> Shapes:
+    """Return the shapes of the weights of the network that a task trains."""
+    if task["network"] == "universal":
         return universal_shapes()
-    if lesson["network"] == "deepsets":
-        return Configuration.from_dict(lesson["configuration"]).shapes()
-    raise ValueError(lesson["network"])
+    if task["network"] == "deepsets":
+        return Configuration.from_dict(task["configuration"]).shapes()
+    raise ValueError(task["network"])

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from veritally.arrays import Array, namespace, ndtri
-from veritally.learned.layers import Chain
-from veritally.votes.ballots import Ballots, effective_multiplicity
+from veritally.learned.neighbours import Neighbours
+from veritally.votes.ballots import Ballots
 
 
 class Setting(NamedTuple):
@@ -13,19 +13,19 @@ class Setting(NamedTuple):
     Attributes
     ----------
     log_sigma
-        log σ/τ; where that is not told, how it differs between alternatives.
-    told
-        Whether it is.
-    size, replaced
+        log σ/τ; where that is not known, how it differs between alternatives.
+    sigma_known
+        Whether it is: 1 or 0.
+    error_size, replacement
         The size of percentage errors of counts, and the probability of their replacement.
     low, high
         From where to where true counts may lie.
     """
 
     log_sigma: Array
-    told: Array
-    size: Array
-    replaced: Array
+    sigma_known: Array
+    error_size: Array
+    replacement: Array
     low: Array
     high: Array
 
@@ -35,7 +35,7 @@ class Reading(NamedTuple):
 
     Attributes
     ----------
-    chain
+    neighbours
         Who stands next to whom.
     score
         Normal score of the place, best high.
@@ -43,67 +43,77 @@ class Reading(NamedTuple):
         The place itself, from 1 to −1.
     length
         How many alternatives the voter ranks, ``(..., voter, 1)``.
-    root
+    root_count
         Expected square root of the count; 1 for unseen.
-    doubt
+    count_doubt
         How far the count may be off: the logarithm of its mean over the square of the root.
-    times
+    multiplicity
         How many voters each ballot stands for; none where it compares nothing, ``(..., voter)``.
     """
 
-    chain: Chain
+    neighbours: Neighbours
     score: Array
     place: Array
     length: Array
-    root: Array
-    doubt: Array
-    times: Array
+    root_count: Array
+    count_doubt: Array
+    multiplicity: Array
 
 
 def read(ballots: Ballots, setting: Setting) -> Reading:
     """Read rankings."""
-    ranks, counts, *_ = ballots
+    ranks, counts = ballots.votes, ballots.counts
     xp = namespace(counts)
     seen = ranks > 0
-    score, length = scored(ranks)
-    root, mean = seen_by(ballots, setting)
+    score, length = place_scores(ranks)
+    root, mean = expected_counts(ballots, setting)
     return Reading(
-        Chain.of(ranks),
-        score,
-        xp.where(seen, (length + 1 - 2 * ranks) / (length + 1), 0),
-        length,
-        xp.where(seen, root, 1),
-        xp.where(seen, xp.log(mean / root**2), 0),
-        effective_multiplicity(ballots),
+        neighbours=Neighbours.of(ranks),
+        score=score,
+        place=xp.where(seen, (length + 1 - 2 * ranks) / (length + 1), 0),
+        length=length,
+        root_count=xp.where(seen, root, 1),
+        count_doubt=xp.where(seen, xp.log(mean / root**2), 0),
+        multiplicity=ballots.effective_multiplicity,
     )
 
 
-def scored(ranks: Array) -> tuple[Array, Array]:
-    """Return the normal scores of places, best high and 0 for unseen, and how many each voter ranks."""
+def place_scores(ranks: Array) -> tuple[Array, Array]:
+    """Return the normal scores of places, best high and 0 for unseen, and how many each voter ranks.
+
+    They are Blom's (1958): Φ⁻¹((length − rank + 5/8)/(length + 1/4)), close to the expected order statistics.
+    """
     xp = namespace(ranks)
     seen = ranks > 0
     length = xp.sum(xp.astype(seen, ranks.dtype), axis=-1, keepdims=True)
     return ndtri(xp.where(seen, (length - ranks + 0.625) / (length + 0.25), 0.5)), length
 
 
-def seen_by(ballots: Ballots, setting: Setting) -> tuple[Array, Array]:
+def expected_counts(ballots: Ballots, setting: Setting) -> tuple[Array, Array]:
     """Return the expected square root and mean of true counts; those of 1 where nothing was seen."""
-    counts = namespace(ballots.counts).where(ballots[0] > 0, ballots.counts, 1)
-    return expected(counts, *(x[..., None, None] for x in setting[2:]))
+    counts = namespace(ballots.counts).where(ballots.votes > 0, ballots.counts, 1)
+    return expected_root_and_mean(counts, *(x[..., None, None] for x in setting[2:]))
 
 
-def expected(counts: Array, size: Array, replaced: Array, low: Array, high: Array) -> tuple[Array, Array]:
-    """Return the expected square root and mean of true counts, which are log-uniform where the report allows it."""
+def expected_root_and_mean(
+    counts: Array, error_size: Array, replacement: Array, low: Array, high: Array
+) -> tuple[Array, Array]:
+    """Return the expected square root and mean of true counts beside reported ones.
+
+    With percentage errors they are log-uniform where the report allows it; replaced ones are uniform between ``low``
+    and ``high``.
+    """
     xp = namespace(counts)
-    floor = xp.minimum(low, counts)
-    ceiling = xp.maximum(high, counts)
-    least = xp.maximum(counts / (1 + size), floor)
-    most = xp.minimum(counts / xp.maximum(1 - size, xp.asarray(1e-6, dtype=counts.dtype)), ceiling)
+    # From where to where a true count may lie if it was not replaced.
+    least = xp.maximum(counts / (1 + error_size), xp.minimum(low, counts))
+    share = xp.maximum(1 - error_size, xp.asarray(1e-6, dtype=counts.dtype))
+    most = xp.minimum(counts / share, xp.maximum(high, counts))
     span = xp.log(most / least)
-    some = span > 1e-3
-    span = xp.where(some, span, 1)
-    root = xp.where(some, 2 * (xp.sqrt(most) - xp.sqrt(least)) / span, xp.sqrt(counts))
-    mean = xp.where(some, (most - least) / span, counts)
-    wide = xp.maximum(high - low, xp.asarray(1e-3, dtype=counts.dtype))
-    other = 2 / 3 * ((low + wide) ** 1.5 - low**1.5) / wide
-    return root * (1 - replaced) + other * replaced, mean * (1 - replaced) + (low + high) / 2 * replaced
+    vague = span > 1e-3  # below, the report is as good as exact
+    span = xp.where(vague, span, 1)
+    root = xp.where(vague, 2 * (xp.sqrt(most) - xp.sqrt(least)) / span, xp.sqrt(counts))
+    mean = xp.where(vague, (most - least) / span, counts)
+    # The mean of √c for c uniform between both ends.
+    width = xp.maximum(high - low, xp.asarray(1e-3, dtype=counts.dtype))
+    other = 2 / 3 * ((low + width) ** 1.5 - low**1.5) / width
+    return root * (1 - replacement) + other * replacement, mean * (1 - replacement) + (low + high) / 2 * replacement

@@ -1,20 +1,70 @@
 """The paper's network with its weights, as a rule like any other."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
-from veritally.arrays import Array, namespace
+from veritally.arrays import Array, is_traced, namespace
 from veritally.learned.deepsets import DeepSets
 from veritally.learned.limits import Limits
-from veritally.learned.models import Model, model
-from veritally.learned.scores import centred, rounded, shared, softmax
-from veritally.rules.rule import Encoding, Rule, Scores
+from veritally.learned.models import model
+from veritally.learned.scores import centred, rounded, softmax
+from veritally.rules.protocol import Fit, Rule, Status, warnings_where
+from veritally.rules.sums import Encoding, SumRule, Tally
 from veritally.votes.ballots import Ballots
 
 
 @dataclass(frozen=True)
-class Learned:
+class NetworkRule(Rule):
+    """A sum that is decoded by a network; scores are logits of being the best, from their mean.
+
+    Attributes
+    ----------
+    network
+        The encoder of ballots, and the decoder of tallies.
+    limits
+        What it was trained on; None for a network that nobody asks yet.
+    """
+
+    network: DeepSets
+    limits: Limits | None = None
+
+    votes = "rankings"
+    one_pass: ClassVar[bool] = True
+
+    @property
+    def _sum(self) -> SumRule:
+        return SumRule(self.network, self.votes, normalized=self.network.configuration.total == "mean")
+
+    def fit(self, ballots: Ballots) -> Fit:
+        """Return what the votes say, and where they lie outside of what was trained on."""
+        fit = self._fit_tally(self._sum.tally(ballots))
+        limits = self.limits
+        if limits is None or is_traced(fit.scores):
+            return fit
+        return fit._replace(warnings=warnings_where(limits.crossed(ballots), ballots, limits.warnings))
+
+    def scores(self, ballots: Ballots) -> Array:
+        """Return the logits alone."""
+        return self._decode(self._sum.scores(ballots))
+
+    def leave_one_out(self, ballots: Ballots, fit: Fit) -> Fit:
+        """Return what the votes say without each voter in turn."""
+        return self._fit_tally(self._sum.tally_without_each(ballots))
+
+    def _fit_tally(self, tally: Tally) -> Fit:
+        plain = self._sum.decode(Encoding(tally.weights, tally.norms), tally.seen > 0)
+        xp = namespace(plain)
+        scores, rounding = rounded(self._decode(plain), xp.finfo(plain.dtype).eps)
+        return Fit(scores, rounding, xp.full(scores.shape[:-1], int(Status.CONVERGED)), p_best=softmax(scores))
+
+    def _decode(self, plain: Array) -> Array:
+        xp = namespace(plain)
+        known = plain > -xp.inf
+        return centred(self.network.decode(xp.where(known, plain, 0), known), known)
+
+
+@dataclass(frozen=True)
+class Learned(Rule):
     """The paper's network, trained on its high-variance condition or by a user.
 
         p_best = softmax(σ(Σ_i h(z_i)))
@@ -41,58 +91,25 @@ class Learned:
 
     model: str = "learned"
 
-    def rule(self) -> "LearnedRule":
-        """Return the rule."""
+    votes = "rankings"
+    one_pass: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _ = self._network  # which refuses what is no model
+
+    @property
+    def _network(self) -> NetworkRule:
         found = model(self.model, "deepsets")
-        return learned_rule(found.deepsets, found)
+        return NetworkRule(found.deepsets, found.limits)
 
+    def fit(self, ballots: Ballots) -> Fit:
+        """Return what the votes say, and where they lie outside of what was trained on."""
+        return self._network.fit(ballots)
 
-def learned_rule(network: DeepSets, found: Model | None = None) -> "LearnedRule":
-    """Make a rule of a network; its model, if it has one, knows what it was trained on."""
-    return LearnedRule(network, "rankings", normalized=network.configuration.total == "mean", model=found)
+    def scores(self, ballots: Ballots) -> Array:
+        """Return the logits alone."""
+        return self._network.scores(ballots)
 
-
-@dataclass(frozen=True)
-class LearnedRule(Rule):
-    """A rule whose tally is decoded by a network; scores are logits of being the best, from their mean."""
-
-    model: Model | None = None
-
-    @property
-    def network(self) -> DeepSets:
-        """The network."""
-        assert isinstance(self.encoder, DeepSets)
-        return self.encoder
-
-    def decode(self, tally: Encoding, mask: Array) -> Array:
-        """Turn a tally into logits, −inf outside ``mask``."""
-        xp = namespace(tally.weights)
-        plain = super().decode(tally, mask)
-        known = plain > -xp.inf
-        return centred(self.network.decode(xp.where(known, plain, 0), known), known)
-
-    def _scored(self, ballots: Ballots, add: Callable[[Array], Array], mask: Array) -> Scores:
-        weights, norms = (x * ballots.multiplicity[..., None] for x in self.encode(ballots) if x is not None)
-        scores = self.decode(Encoding(add(weights), add(norms)), mask)
-        return rounded(scores, namespace(scores).finfo(scores.dtype).eps)
-
-    def weights(self, ballots: Ballots, origin: float = 0.0) -> Array:
-        """Return what each voter adds: what leaving the voter out takes away, and an even share of the rest."""
-        return shared(self.scores(ballots), self.leave_one_out(ballots).scores, ballots)
-
-    def p_best(self, ballots: Ballots) -> Array:
-        """Return the probability that each alternative is the best, ``(..., alternative)``."""
-        return softmax(self.scores(ballots))
-
-    def odd(self, ballots: Ballots) -> Any:
-        """Say in which decisions something lies outside of what was trained on."""
-        return self._limits.crossed(ballots)
-
-    def remarks(self, ballots: Ballots, names: tuple[Any, ...]) -> list[str]:
-        """Name what lies outside of what was trained on."""
-        return self._limits.remarks(ballots)
-
-    @property
-    def _limits(self) -> Limits:
-        assert self.model is not None
-        return self.model.limits
+    def leave_one_out(self, ballots: Ballots, fit: Fit) -> Fit:
+        """Return what the votes say without each voter in turn."""
+        return self._network.leave_one_out(ballots, fit)

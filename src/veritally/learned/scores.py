@@ -2,8 +2,6 @@
 
 from veritally.arrays import Array, namespace
 from veritally.learned.layers import mean_over
-from veritally.rules.rule import Scores
-from veritally.votes.ballots import Ballots, effective_multiplicity
 
 _ROUNDINGS = 256  # of the largest score, and of 1, by which equal ones may differ
 
@@ -17,32 +15,16 @@ def softmax(logits: Array) -> Array:
     return odds / xp.where(whole > 0, whole, 1)
 
 
-def shared(scores: Array, without: Array, ballots: Ballots) -> Array:
-    """Share scores out among voters: to each what leaving the ballot out takes away, and the rest evenly.
-
-    Ballots that compare nothing get nothing.
-    """
-    xp = namespace(scores)
-    times = effective_multiplicity(ballots)
-    known = scores > -xp.inf
-    full = xp.where(known, scores, 0)[..., None, :]
-    lost = full - xp.where(without > -xp.inf, without, 0)
-    lost = xp.where((times > 0)[..., None] & known[..., None, :], lost, 0)
-    rest = full - xp.sum(lost, axis=-2, keepdims=True)
-    whole = xp.sum(times, axis=-1)[..., None, None]
-    return lost + xp.where(known[..., None, :], rest, 0) * times[..., None] / xp.where(whole > 0, whole, 1)
-
-
 def centred(scores: Array, known: Array) -> Array:
     """Measure logits from their mean; −inf for what is not known."""
     xp = namespace(scores)
     return xp.where(known, scores - mean_over(scores[..., None], known)[..., 0], -xp.inf)
 
 
-def rounded(scores: Array, unit: float) -> Scores:
+def rounded(scores: Array, unit: float) -> tuple[Array, Array]:
     """Return scores with how far rounding may have driven them."""
     xp = namespace(scores)
     known = scores > -xp.inf
     largest = xp.max(xp.where(known, xp.abs(scores), 0), axis=-1, keepdims=True)
     near = xp.broadcast_to(unit * _ROUNDINGS * (1 + largest), scores.shape)
-    return Scores(scores, xp.where(known, near, 0))
+    return scores, xp.where(known, near, 0)

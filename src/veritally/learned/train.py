@@ -4,29 +4,27 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from inspect import signature
-from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
 
-from veritally.checks import usable_path, whole
-from veritally.errors import InputError, quoted
+from veritally.checks import whole
+from veritally.errors import InputError
 from veritally.files import refuse_to_replace, write_whole
-from veritally.learned.card import carded, rule_of, written
-from veritally.learned.card import held_out as measure_held_out
+from veritally.learned.card import card_text, measure_held_out, model_with_card, p_best_of
 from veritally.learned.deepsets import Configuration, configurations
 from veritally.learned.models import Model, model
-from veritally.learned.tasks import DeepSetsLesson
-from veritally.learned.training import DivergedError, Progress, Trained, fit, measured, require_training
+from veritally.learned.paths import SUFFIX, card_path, checked_path, checkpoint_path, search_path
+from veritally.learned.tasks import DeepSetsTask
+from veritally.learned.training import DivergedError, Progress, TrainingResult, fit, measure_loss, require_training
 from veritally.locks import held
 from veritally.model.scenario import Scenario, scenario
 from veritally.model.simulation import checked_seed
-from veritally.votes.ballots import require_known
+from veritally.votes.labels import require_known
 
-SUFFIX = ".safetensors"
 Report = Callable[[float, str], None]
+"""Is told the share of the work that is done, and what there is to say."""
 
 
 def train(
@@ -59,8 +57,7 @@ def train(
     path
         The file, ``….safetensors``, for ``vt.decide(profile, rule="learned", model=path)``.
     given
-        A scenario, or the name of one; ``changes`` are fields to set. Its own numbers of voters and alternatives do not
-        matter.
+        A scenario or its name; ``changes`` set its fields. Its own numbers of voters and alternatives do not matter.
     voters, alternatives
         From where to where their numbers are drawn for each mini-batch, ends included.
     batches, batch_size, learning_rate
@@ -80,64 +77,49 @@ def train(
         Called with the share of the work that is done, and with what there is to say.
     """
     require_training()
-    for name in changes:
-        require_known(name, [*signature(train).parameters, *(own.name for own in fields(Scenario))], "setting")
+    _require_settings(changes)
     path = checked_path(path)
     batches = whole(batches, "the number of mini-batches", least=1)
-    decisions = whole(held_out, "the number of held-out decisions")
-    if decisions == 1:
-        raise InputError("one held-out decision tells nothing; give 0 or more than 1")
-    chosen = Configuration(encoder_layers, decoder_layers, pool, total, width)
-    recipe = DeepSetsLesson(chosen, scenario(given, **changes), voters, alternatives, batch_size, learning_rate)
-    work = _Work(path, batches, checked_seed(seed, "jax"), decisions, force, progress)
-    if search is None:
-        with held(path):
-            work.require_own(path, recipe)
-            work.require_own_card()
-            return work.finished(recipe, work.trained(path, recipe))
-    usual = DeepSetsLesson(Configuration(width=width))
-    if (recipe.configuration, recipe.learning_rate) != (usual.configuration, usual.learning_rate):
-        raise InputError("a search chooses the layers, the learning rate, λ and Σ itself; leave these out")
-    most = len(list(configurations()))
-    number = whole(search, "the number of configurations", least=1, most=most)
+    decisions = _held_out_number(held_out)
+    network = Configuration(encoder_layers, decoder_layers, pool, total, width)
+    task = DeepSetsTask(network, scenario(given, **changes), voters, alternatives, batch_size, learning_rate)
+    run = _Run(path, batches, checked_seed(seed, "jax"), decisions, force, progress)
+    tasks = {} if search is None else _search_space(task, search, run.seed)
     with held(path):
-        return work.searched(recipe, number)
+        return run.search(tasks) if tasks else run.train(task)
 
 
-def checked_path(given: Any) -> Path:
-    """Require a name that weights can have, in a folder that can be written to."""
-    if not isinstance(given, str | PathLike):
-        raise InputError(f"weights are kept in a file; give its name, not {quoted(given)}")
-    path = usable_path(given)
-    if path.suffix != SUFFIX:
-        raise InputError(f"{path}: weights are kept in a file whose name ends in {SUFFIX}")
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder; name a file")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        TemporaryFile(dir=path.parent).close()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
-    return path
+def _require_settings(changes: dict[str, Any]) -> None:
+    """Refuse what is neither an argument of :func:`train` nor a field of a scenario."""
+    for name in changes:
+        require_known(name, [*signature(train).parameters, *(own.name for own in fields(Scenario))], "setting")
 
 
-def card_path(path: Path) -> Path:
-    """Return where the card of weights is written."""
-    return path.with_name(f"{path.stem}-card.md")
+def _held_out_number(given: Any) -> int:
+    """Require a number of decisions that has a standard error, or none."""
+    number = whole(given, "the number of held-out decisions")
+    if number == 1:
+        raise InputError("one held-out decision tells nothing; give 0 or more than 1")
+    return number
 
 
-def search_path(path: Path) -> Path:
-    """Return where the losses of a search are written; the weights are in a folder of that name."""
-    return path.with_name(f"{path.stem}-search.json")
-
-
-def checkpoint_path(path: Path) -> Path:
-    """Return where the state of an unfinished training is kept."""
-    return path.with_suffix(".checkpoint")
+def _search_space(task: DeepSetsTask, number: Any, seed: int) -> dict[int, DeepSetsTask]:
+    """Draw so many of the paper's configurations, by their places among all of them."""
+    usual = DeepSetsTask(Configuration(width=task.configuration.width))
+    if (task.configuration, task.learning_rate) != (usual.configuration, usual.learning_rate):
+        raise InputError("a search chooses the layers, the learning rate, λ and Σ itself; leave these out")
+    space = list(configurations())
+    number = whole(number, "the number of configurations", least=1, most=len(space))
+    places = sorted(np.random.default_rng(seed).choice(len(space), number, replace=False).tolist())
+    width = task.configuration.width
+    return {
+        place: replace(task, configuration=replace(space[place][0], width=width), learning_rate=space[place][1])
+        for place in places
+    }
 
 
 @dataclass(frozen=True)
-class _Work:
+class _Run:
     """How to train, and where to keep what comes of it."""
 
     path: Path
@@ -147,25 +129,44 @@ class _Work:
     force: bool
     progress: Report
 
-    def require_own(self, path: Path, *recipes: DeepSetsLesson) -> None:
-        """Refuse to replace weights that none of these trainings made."""
+    def train(self, task: DeepSetsTask) -> Model:
+        """Train for one task."""
+        self._require_own(self.path, task)
+        self._require_own_card()
+        return self._finish(task, self._fit(self.path, task, self.progress))
+
+    def search(self, tasks: dict[int, DeepSetsTask]) -> Model:
+        """Train for several tasks, each kept in a file of its own, and finish the one with the lowest loss."""
+        self._require_own(self.path, *tasks.values())
+        self._require_own_card()
+        losses = search_path(self.path)
         if not self.force:
-            refuse_to_replace(path, lambda found: any(self.kept(found, recipe) for recipe in recipes))
+            refuse_to_replace(losses, _is_search)
+        rows: list[dict[str, Any]] = []
+        best: tuple[float, DeepSetsTask, TrainingResult] | None = None
+        for turn, (place, task) in enumerate(tasks.items()):
+            part = checked_path(losses.with_suffix("") / f"{place:03d}{SUFFIX}")
+            self._require_own(part, task)
+            loss = error = None
+            try:
+                trained = self._fit(part, task, self._share(turn, len(tasks)))
+            except DivergedError:
+                pass
+            else:
+                loss, error = measure_loss(task, trained.parameters, self.seed)
+                if best is None or loss < best[0]:
+                    best = loss, task, trained
+            recipe = {**task.configuration.to_dict(), "learning_rate": task.learning_rate}
+            rows.append({**recipe, "loss": loss, "se": error})
+        rows.sort(key=lambda row: (row["loss"] is None, row["loss"]))
+        write_whole(losses, (json.dumps(rows, indent=1) + "\n").encode())
+        if best is None:
+            raise DivergedError("no configuration converged; draw others by another seed")
+        return self._finish(*best[1:])
 
-    def require_own_card(self) -> None:
-        """Refuse to replace a card that does not say what the weights do."""
-
-        def is_ours(card: Path) -> bool:
-            path = self.path
-            return path.exists() and card.read_bytes() == written(model(path, "deepsets"), path.stem).encode()
-
-        if not self.force:
-            refuse_to_replace(card_path(self.path), is_ours)
-
-    def trained(self, path: Path, recipe: DeepSetsLesson, progress: Report | None = None) -> Trained:
+    def _fit(self, path: Path, task: DeepSetsTask, progress: Report) -> TrainingResult:
         """Train, unless an earlier run has, and keep the weights."""
-        progress = progress or self.progress
-        found = self.kept(path, recipe)
+        found = self._earlier(path, task)
         if found is not None:
             return found
 
@@ -174,84 +175,64 @@ class _Work:
 
         progress(0.0, "compiling")
         checkpoint = checkpoint_path(path)
-        trained = fit(recipe, steps=self.batches, seed=self.seed, checkpoint=checkpoint, progress=report)
-        carded(trained, recipe.to_dict(), self.batches, self.seed).save(path)
+        trained = fit(task, steps=self.batches, seed=self.seed, checkpoint=checkpoint, progress=report)
+        self._model(task, trained).save(path)
         checkpoint.unlink(missing_ok=True)
         return trained
 
-    def kept(self, path: Path, recipe: DeepSetsLesson) -> Trained | None:
+    def _earlier(self, path: Path, task: DeepSetsTask) -> TrainingResult | None:
         """Return what an earlier run of the same training has finished."""
         try:
-            card = model(path, "deepsets").card
+            found = model(path, "deepsets")
         except InputError:  # nothing, or damaged
             return None
-        same = card["lesson"] == json.loads(json.dumps(recipe.to_dict()))
+        card, same = found.card, found.task == json.loads(json.dumps(task.to_dict()))
         if not same or (card["steps"], card["seed"]) != (self.batches, self.seed) or not card["curve"]:
             return None
-        curve = [(int(step), float(loss), float(right)) for step, loss, right in card["curve"]]
-        return Trained(dict(model(path, "deepsets").parameters), curve)
+        curve = [(int(step), float(loss), float(accuracy)) for step, loss, accuracy in card["curve"]]
+        return TrainingResult(dict(found.parameters), curve)
 
-    def finished(self, recipe: DeepSetsLesson, trained: Trained) -> Model:
+    def _finish(self, task: DeepSetsTask, trained: TrainingResult) -> Model:
         """Measure the weights, and write them with what was found."""
-        carded(trained, recipe.to_dict(), self.batches, self.seed).save(self.path)
-        held = None
+        self._model(task, trained).save(self.path)
+        held_out = None
         if self.decisions:
             found = measure_held_out(
-                rule_of(self.path),
-                recipe.scenario,
-                recipe.voters,
-                recipe.alternatives,
+                p_best_of(self.path),
+                task.scenario,
+                task.voters,
+                task.alternatives,
                 decisions=self.decisions,
                 seed=self.seed,
                 progress=lambda share: self.progress(share, "held-out loss, beside posterior"),
             )
-            held = {"as trained": found}
-        made = carded(trained, recipe.to_dict(), self.batches, self.seed, held)
-        made.save(self.path)
-        write_whole(card_path(self.path), written(made, self.path.stem).encode())
-        return made
+            held_out = {"as trained": found}
+        finished = self._model(task, trained, held_out)
+        finished.save(self.path)
+        write_whole(card_path(self.path), card_text(finished, self.path.stem).encode())
+        return finished
 
-    def searched(self, recipe: DeepSetsLesson, number: int) -> Model:
-        """Train some of the paper's configurations, each kept in a file of its own, and finish the best."""
-        space = list(configurations())
-        picked = sorted(np.random.default_rng(self.seed).choice(len(space), number, replace=False).tolist())
-        width = recipe.configuration.width
-        recipes = {
-            place: replace(recipe, configuration=replace(shape, width=width), learning_rate=rate)
-            for place, (shape, rate) in enumerate(space)
-            if place in picked
-        }
-        self.require_own(self.path, *recipes.values())
-        self.require_own_card()
-        losses = search_path(self.path)
+    def _model(self, task: DeepSetsTask, trained: TrainingResult, held_out: dict[str, Any] | None = None) -> Model:
+        return model_with_card(trained, task.to_dict(), self.batches, self.seed, held_out)
+
+    def _require_own(self, path: Path, *tasks: DeepSetsTask) -> None:
+        """Refuse to replace weights that none of these trainings made."""
         if not self.force:
-            refuse_to_replace(losses, _is_search)
-        rows: list[dict[str, Any]] = []
-        best: tuple[float, DeepSetsLesson, Trained] | None = None
-        for turn, (place, own) in enumerate(recipes.items()):
-            part = checked_path(losses.with_suffix("") / f"{place:03d}{SUFFIX}")
-            self.require_own(part, own)
-            row: dict[str, Any] = {
-                **own.configuration.to_dict(),
-                "learning_rate": own.learning_rate,
-                "loss": None,
-                "se": None,
-            }
-            rows.append(row)
-            try:
-                trained = self.trained(part, own, self._share(turn, number))
-            except DivergedError:
-                continue
-            row["loss"], row["se"] = measured(own, trained.parameters, self.seed)
-            if best is None or row["loss"] < best[0]:
-                best = row["loss"], own, trained
-        rows.sort(key=lambda row: (row["loss"] is None, row["loss"]))
-        write_whole(losses, (json.dumps(rows, indent=1) + "\n").encode())
-        if best is None:
-            raise DivergedError("no configuration converged; draw others by another seed")
-        return self.finished(*best[1:])
+            refuse_to_replace(path, lambda found: any(self._earlier(found, task) for task in tasks))
+
+    def _require_own_card(self) -> None:
+        """Refuse to replace a card that does not say what the weights do."""
+
+        def is_ours(card: Path) -> bool:
+            path = self.path
+            return path.exists() and card.read_bytes() == card_text(model(path, "deepsets"), path.stem).encode()
+
+        if not self.force:
+            refuse_to_replace(card_path(self.path), is_ours)
 
     def _share(self, turn: int, number: int) -> Report:
+        """Report on one of several trainings as part of all of them."""
+
         def report(share: float, note: str) -> None:
             self.progress((turn + share) / number, f"{turn + 1} of {number}: {note}")
 

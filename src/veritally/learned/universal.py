@@ -1,23 +1,25 @@
 """One network for decisions of every kind, as a rule like any other."""
 
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
-from veritally.arrays import Array, in_pieces, namespace
+from veritally.arrays import Array, in_pieces, is_traced, namespace
 from veritally.errors import InputError
 from veritally.inference import links
-from veritally.inference.scale import interval, middle
-from veritally.learned.agreement import Estimate
-from veritally.learned.limits import contrast, contrast_of_voters, likely
+from veritally.inference.dispersion import geometric_mean
+from veritally.inference.scale import interval
+from veritally.learned.limits import agreement_probability, contrast, contrast_of_voters
 from veritally.learned.models import Model, model
 from veritally.learned.reading import Setting
-from veritally.learned.scores import centred, rounded, shared, softmax
+from veritally.learned.scores import centred, rounded, softmax
 from veritally.learned.universal_network import Answer, answer, without_each
 from veritally.model.errors import Percentage, Replacement
-from veritally.rules.rule import Clonable, Scores, Sigma
-from veritally.votes.ballots import Ballots, Kind
+from veritally.rules.protocol import Fit, Rule, Status, fit_without_each, warnings_where
+from veritally.rules.sums import Sigma
+from veritally.votes.ballots import Ballots
 
 _REREAD = 1_000_000  # votes that are read again, at most, to leave out each voter in turn
 _AT_ONCE = 1 << 15  # votes of a batch whose hidden values stay in the cache
@@ -28,7 +30,7 @@ _ODDS = 1e-6  # below which the probability that voters agree so well belies σ/
 
 
 @dataclass(frozen=True)
-class Universal(Clonable):
+class Universal(Rule):
     """One network for decisions of every kind: two rounds of encode, sum, decode.
 
         μ̂ = decode(Σ_i encode(ballot_i));    μ̂ moves by decode'(Σ_i encode'(ballot_i, μ̂))
@@ -49,8 +51,6 @@ class Universal(Clonable):
         The name of shipped weights, or a file.
     count_range
         From where to where true counts may lie; None for the range of those reported.
-    known
-        Votes with the answer to them.
 
     References
     ----------
@@ -69,10 +69,8 @@ class Universal(Clonable):
     count_error: Any = None
     model: str = "learned-universal"
     count_range: tuple[float, float] | None = None
-    known: tuple[Ballots, Answer] | None = field(default=None, repr=False, compare=False)
 
-    votes: ClassVar[Kind] = "rankings"
-    normalized: ClassVar[bool] = False
+    votes = "rankings"
 
     def __post_init__(self) -> None:
         if isinstance(self.count_error, type):
@@ -87,26 +85,25 @@ class Universal(Clonable):
 
     def answer(self, ballots: Ballots) -> Answer:
         """Ask the network about rankings, in single precision; truths are measured in units of τ."""
-        if self.known is not None and ballots is self.known[0]:
-            return self.known[1]
+        self.require(ballots)
         flat = _flat(ballots)
         number, m, n = flat.counts.shape
         parts = []
         for piece in in_pieces(flat.counts, number, max(1, _AT_ONCE // (m * n))):
-            own = type(flat)(*(x[piece] for x in flat))
+            own = flat.map(itemgetter(piece))
             parts.append(answer(self._model.parameters, own, self._setting(own)))
         return _joined(parts, ballots.mask.shape[:-1])
 
     def _setting(self, ballots: Ballots) -> Setting:
-        """Return what is told of each decision."""
+        """Return what is given of each decision."""
         xp = namespace(ballots.counts)
-        counts, multiplicity, mask = ballots[1:]
+        counts, multiplicity, mask = ballots.counts, ballots.multiplicity, ballots.mask
         number, n = mask.shape
 
         def everywhere(value: float) -> Array:
             return xp.full((number,), value, dtype=counts.dtype)
 
-        told = self.sigma is not None and self.tau is not None
+        given = self.sigma is not None and self.tau is not None
         log_sigma = xp.zeros((number, n), dtype=counts.dtype)
         if self.sigma is not None:
             log_sigma = log_sigma + xp.log(xp.asarray(self.sigma, dtype=counts.dtype) / (self.tau or 1.0))
@@ -115,116 +112,99 @@ class Universal(Clonable):
         lowest = xp.min(xp.where(taken, counts, xp.inf), axis=(-2, -1))
         return Setting(
             log_sigma,
-            everywhere(float(told)),
+            everywhere(float(given)),
             everywhere(self.count_error.size if isinstance(self.count_error, Percentage) else 0.0),
             everywhere(self.count_error.probability if isinstance(self.count_error, Replacement) else 0.0),
             xp.where(xp.isinf(lowest), 1, lowest) if low is None else everywhere(low),
             xp.max(xp.where(taken, counts, 1), axis=(-2, -1)) if high is None else everywhere(high),
         )
 
+    def fit(self, ballots: Ballots) -> Fit:
+        """Return what the votes say, with P(best) and σ/τ."""
+        found = self.answer(ballots)
+        scores, rounding = _scored(found.logits, ballots.mask, ballots)
+        xp = namespace(scores)
+        scale = self._scale(found, ballots)
+        return Fit(
+            scores,
+            rounding,
+            xp.full(scores.shape[:-1], int(Status.CONVERGED)),
+            p_best=softmax(scores),
+            scale=scale,
+            warnings={} if is_traced(scores) else self._warnings(ballots, scale),
+        )
+
     def scores(self, ballots: Ballots) -> Array:
         """Return the logits alone, −inf without evidence."""
-        return self.score(ballots).scores
+        return _scored(self.answer(ballots).logits, ballots.mask, ballots)[0]
 
-    def score(self, ballots: Ballots) -> Scores:
-        """Return the logits, and how far apart the same may be."""
-        return _scored(self.answer(ballots).logits, ballots.mask, ballots)
-
-    def p_best(self, ballots: Ballots) -> Array:
-        """Return the probability that each alternative is the best, ``(..., alternative)``."""
-        return softmax(self.scores(ballots))
-
-    def scale(self, ballots: Ballots) -> Any:
-        """Return σ/τ and the ends of its 95% interval, ``(..., 3)``; equal where it was told.
+    def _scale(self, found: Answer, ballots: Ballots) -> Array:
+        """Return σ/τ and the ends of its 95% interval, ``(..., 3)``; equal where it was given.
 
         The interval is right on average over decisions like those of training, not at every σ/τ.
         """
+        xp = namespace(ballots.counts)
         if self._ratio:
-            mask = np.asarray(ballots.mask)
-            return np.stack([middle(np.broadcast_to(self._ratio, mask.shape), mask)] * 3, axis=-1)
-        found = self.answer(ballots).scale
-        return interval(np.asarray(found.mean), np.exp(np.asarray(found.log_deviation)))
+            ratio = xp.broadcast_to(xp.asarray(self._ratio, dtype=ballots.counts.dtype), ballots.mask.shape)
+            return xp.stack([geometric_mean(ratio, ballots.mask)] * 3, axis=-1)
+        return interval(found.scale.mean, xp.exp(found.scale.log_deviation))
 
-    def weights(self, ballots: Ballots, origin: float = 0.0) -> Array:
-        """Return what each voter adds: what leaving the voter out takes away, and an even share of the rest."""
-        return shared(self.scores(ballots), self.leave_one_out(ballots).scores, ballots)
-
-    def leave_one_out(self, ballots: Ballots) -> Scores:
-        """Return the scores without each voter in turn, ``(..., voter, alternative)``.
+    def leave_one_out(self, ballots: Ballots, fit: Fit) -> Fit:
+        """Return what the votes say without each voter in turn.
 
         In full where that is quick, else roughly: with what the first round found from all of them.
         """
         xp = namespace(ballots.counts)
-        *batch, m, _ = ballots.counts.shape
-        axis = len(batch)
-        saw = xp.astype((ballots.counts > 0) & (ballots.multiplicity > 0)[..., None], ballots.counts.dtype)
-        mask = xp.sum(saw, axis=-2, keepdims=True) - saw > 0
-        if m * ballots.counts.size <= _REREAD:
-            others = xp.ones((m, m), dtype=saw.dtype) - xp.eye(m, dtype=saw.dtype)
-            fields = [xp.broadcast_to(xp.expand_dims(x, axis=axis), (*batch, m, *x.shape[axis:])) for x in ballots[:3]]
-            return self.score(type(ballots)(fields[0], fields[1], fields[2] * others, mask))
-        flat = _flat(ballots)
-        wide = mask.reshape(-1, *mask.shape[axis:])
+        if ballots.counts.shape[-2] * ballots.counts.size <= _REREAD:
+            return fit_without_each(self, ballots)
+        mask, flat = ballots.seen_by_others, _flat(ballots)
+        wide = mask.reshape(-1, *mask.shape[ballots.mask.ndim - 1 :])
         logits = without_each(self._model.parameters, flat, self._setting(flat), wide)
-        return _scored(xp.reshape(logits, mask.shape), mask, ballots)
+        scores, rounding = _scored(xp.reshape(logits, mask.shape), mask, ballots)
+        return Fit(scores, rounding, xp.full(scores.shape[:-1], int(Status.CONVERGED)))
 
-    def fitted(self, ballots: Ballots, seed: int = 0) -> "Universal":
-        """Return the rule with its answer to these votes."""
-        return replace(self, known=(ballots, self.answer(ballots)))
-
-    def decision(self, d: int, ballots: Ballots) -> "Universal":
-        """Return the rule with its answer to one decision along the first batch axis."""
-        assert self.known is not None
-        first, second, logits, scale = self.known[1]
-        n = ballots.counts.shape[-1]
-        first, second = (Estimate(*(x[d][..., :n] for x in one)) for one in (first, second))
-        own = Answer(first, second, logits[d][..., :n], Estimate(*(x[d] for x in scale)))
-        return replace(self, known=(ballots, own))
-
-    def details(self, ballots: Ballots) -> dict[str, Array]:
-        """Return nothing beside scores and P(best)."""
-        return {}
-
-    def odd(self, ballots: Ballots) -> Any:
-        """Say in which decisions there is something to remark on."""
-        crossed = self._model.limits.crossed(ballots, self._ratio) | np.asarray(links.broken(ballots))
-        apart = (contrast(ballots) > _CONTRAST) | (contrast_of_voters(ballots) >= _EXPERT)
-        return crossed | self._belied(ballots) | apart | bool(self._half_told)
-
-    def remarks(self, ballots: Ballots, names: tuple[Any, ...]) -> list[str]:
+    def _warnings(self, ballots: Ballots, scale: Array) -> dict[int, tuple[str, ...]]:
         """Name what lies outside of what was trained on or is hard to learn, votes that belie σ, and missing links."""
-        outside = self._model.limits.remarks(ballots, self._ratio)
-        return [*self._half_told, *outside, *self._unlikely(ballots), *links.remarks(ballots, names)]
+        limits, ratio = self._model.limits, self._ratio
+        apart = (contrast(ballots) > _CONTRAST) | (contrast_of_voters(ballots) >= _EXPERT)
+        marks = limits.crossed(ballots, ratio) | self._belied(ballots) | apart | bool(self._half_given)
+        links_missing = links.warnings(ballots)
+
+        def messages(one: Ballots) -> list[str]:
+            return [*self._half_given, *limits.warnings(one, ratio), *self._unlikely(one)]
+
+        found = warnings_where(marks, ballots, messages)
+        return {d: found.get(d, ()) + links_missing.get(d, ()) for d in sorted({*found, *links_missing})}
 
     def _belied(self, ballots: Ballots) -> Any:
-        """Say in which decisions voters agree better than σ/τ as told allows."""
+        """Say in which decisions voters agree better than σ/τ as given allows."""
         if not self._ratio:
             return np.zeros(ballots.mask.shape[:-1], dtype=bool)
-        flat = type(ballots)(*map(np.asarray, _flat(ballots)))
-        return np.reshape(likely(flat, self._setting(flat)) < _ODDS, ballots.mask.shape[:-1])
+        flat = _flat(ballots).map(np.asarray)
+        return np.reshape(agreement_probability(flat, self._setting(flat)) < _ODDS, ballots.mask.shape[:-1])
 
     def _unlikely(self, ballots: Ballots) -> list[str]:
-        """Say that votes belie σ, or that counts are further apart than the network can cope with."""
-        remarks = []
+        """Say of a single decision that votes belie σ, or that counts are too far apart for the network."""
+        messages = []
         if self._belied(ballots):
-            shown = float(np.exp(self.answer(ballots).scale.mean))
-            remarks.append(
+            shown = float(np.exp(np.asarray(self.answer(ballots).scale.mean)))
+            messages.append(
                 "outside of what the network learned: voters who agree much better than σ/τ as told allows (by their "
                 f"votes it is about {shown:.2g}); check sigma and tau, or use the rule posterior"
             )
         if (apart := float(contrast(ballots))) > _CONTRAST:
-            remarks.append(
+            messages.append(
                 f"counts on one ballot are up to {apart:,.0f}-fold apart: there the rule posterior may choose better"
             )
         if (expert := float(contrast_of_voters(ballots))) >= _EXPERT:
-            remarks.append(
+            messages.append(
                 f"the best informed voter saw {expert:,.0f} times as much as most others, and may count too little "
                 "here: the rule posterior weighs such a voter rightly"
             )
-        return remarks
+        return messages
 
     @property
-    def _half_told(self) -> list[str]:
+    def _half_given(self) -> list[str]:
         """Say that one of σ and τ tells nothing."""
         if (self.sigma is None) == (self.tau is None) or isinstance(self.sigma, tuple):
             return []
@@ -233,24 +213,25 @@ class Universal(Clonable):
 
     @property
     def _ratio(self) -> tuple[float, ...]:
-        """σ/τ, as far as it is told."""
+        """σ/τ, as far as it is given."""
         if self.sigma is None or self.tau is None:
             return ()
         return tuple(float(one) / self.tau for one in np.ravel(self.sigma))
 
 
 def _flat(ballots: Ballots) -> Ballots:
-    """Fold all batch axes into one, in single precision; refuse what are no rankings."""
-    if ballots.kind != "rankings":
-        raise InputError(f"this rule takes rankings, not {ballots.kind}; coarsen the profile first")
+    """Fold all batch axes into one, in single precision."""
     xp = namespace(ballots.counts)
     depth = ballots.mask.ndim - 1
-    votes, counts, multiplicity = (xp.astype(x, xp.float32) for x in ballots[:3])
-    fields = (x.reshape(-1, *x.shape[depth:]) for x in (votes, counts, multiplicity, ballots.mask))
-    return type(ballots)(*fields)
+
+    def folded(x: Array) -> Array:
+        x = x if x.dtype == bool else xp.astype(x, xp.float32)
+        return x.reshape(-1, *x.shape[depth:])
+
+    return ballots.map(folded)
 
 
-def _scored(logits: Array, mask: Array, ballots: Ballots) -> Scores:
+def _scored(logits: Array, mask: Array, ballots: Ballots) -> tuple[Array, Array]:
     logits = namespace(logits).astype(logits, ballots.counts.dtype)
     return rounded(centred(logits, mask), _UNIT)
 
@@ -259,7 +240,7 @@ def _joined(parts: list[Answer], batch: tuple[int, ...]) -> Answer:
     """Put the decisions together again, with their batch axes."""
 
     def join(*given: Any) -> Any:
-        if hasattr(given[0], "_fields"):
+        if isinstance(given[0], tuple):
             return type(given[0])(*map(join, *given))
         x = given[0] if len(given) == 1 else namespace(given[0]).concat(given)
         return namespace(x).reshape(x, (*batch, *x.shape[1:]))

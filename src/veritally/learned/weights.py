@@ -40,12 +40,12 @@ def save(path: str | os.PathLike[str], arrays: Mapping[str, Any], about: Mapping
         parts.append(part.tobytes())
         place = end
     data = b"".join(parts)
-    text = json.dumps({"__metadata__": {**about, _CHECK: _sum(header, data)}, **header}).encode()
+    text = json.dumps({"__metadata__": {**about, _CHECK: _checksum(header, data)}, **header}).encode()
     text += b" " * (-len(text) % 8)
     write_whole(path, len(text).to_bytes(8, "little") + text + data)
 
 
-def _sum(header: Mapping[str, Any], data: bytes) -> str:
+def _checksum(header: Mapping[str, Any], data: bytes) -> str:
     """Return a checksum of the arrays and their names."""
     return hashlib.sha256(json.dumps(header, sort_keys=True).encode() + data).hexdigest()
 
@@ -57,7 +57,7 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, str]]:
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
     try:
-        return _parsed(content)
+        return _parse(content)
     except _DamagedError as error:
         raise InputError(f"{path}: is no safetensors file, or a damaged one ({error})") from None
 
@@ -66,7 +66,7 @@ class _DamagedError(Exception):
     pass
 
 
-def _parsed(content: bytes) -> tuple[dict[str, Any], dict[str, str]]:
+def _parse(content: bytes) -> tuple[dict[str, Any], dict[str, str]]:
     length = int.from_bytes(content[:8], "little")
     if len(content) < 8 or length > min(len(content) - 8, _LARGEST_HEADER):
         raise _DamagedError("its header does not fit into it")
@@ -84,7 +84,7 @@ def _parsed(content: bytes) -> tuple[dict[str, Any], dict[str, str]]:
         raise _DamagedError("its arrays do not fill it")
     if not all(isinstance(text, str) for text in about.values()):
         raise _DamagedError("what it says about itself is no text")
-    if about.pop(_CHECK, None) not in (None, _sum(header, data)):
+    if about.pop(_CHECK, None) not in (None, _checksum(header, data)):
         raise _DamagedError("its checksum is wrong")
     return arrays, about
 

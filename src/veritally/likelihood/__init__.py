@@ -14,8 +14,8 @@ from veritally.likelihood.votes import derivatives as _derivatives
 from veritally.model.means import Means
 from veritally.model.mixtures import mixture
 from veritally.model.parameters import by_name, checked_parameters
-from veritally.votes.ballots import numbers
 from veritally.votes.profile import Profile
+from veritally.votes.validation import numbers
 
 __all__ = ["Derivatives", "derivatives", "log_likelihood", "log_prob"]
 

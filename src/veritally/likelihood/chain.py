@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from veritally.arrays import Array, namespace, possible
 from veritally.likelihood.curvature import curvature
-from veritally.likelihood.panels import place
+from veritally.likelihood.panels import isotonic_fit
 from veritally.likelihood.quadrature import fineness, grid
 from veritally.likelihood.walk import Tiers, Walk
 from veritally.model.means import Spread
@@ -109,7 +109,7 @@ def improbable(truth: Array, spread: Spread, order: int) -> Chain:
     xp = namespace(truth)
     seen = xp.isfinite(spread.wide)
     precision = xp.where(seen, xp.where(seen, spread.wide, 1) ** -2, 0)
-    centre = place(xp.where(seen, truth, 0), precision).centre
+    centre = isotonic_fit(xp.where(seen, truth, 0), precision).centre
     off = xp.where(seen, centre - truth, 0)
     log_prob, gradient = -xp.sum(precision * off**2, axis=0) / 2, precision * off
     if order < 2:

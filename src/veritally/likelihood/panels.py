@@ -9,7 +9,7 @@ from veritally.model.means import Spread
 _SURPRISING = 5.0  # standard deviations from where a mean should be: from here on, exponentials are taken out
 
 
-class Place(NamedTuple):
+class IsotonicFit(NamedTuple):
     """Where the means of a ballot gather, given the ballot, all ``(alternative, ballot)``.
 
     Attributes
@@ -24,7 +24,7 @@ class Place(NamedTuple):
     pressure: Array
 
 
-def place(truth: Array, precision: Array) -> Place:
+def isotonic_fit(truth: Array, precision: Array) -> IsotonicFit:
     """Fit decreasing values to the truths: m_k = min_{a ≤ k} max_{b ≥ k} mean of truths a … b."""
     xp = namespace(truth)
     n = truth.shape[0]
@@ -44,7 +44,7 @@ def place(truth: Array, precision: Array) -> Place:
     fit = xp.where(precision > 0, fit, 0)
     pressure = xp.maximum(xp.cumulative_sum((fit - truth) * precision, axis=0), xp.asarray(0, dtype=truth.dtype))
     followed = xp.concat([precision[1:] > 0, precision[:1] < 0])
-    return Place(fit, xp.where(followed, pressure, 0))
+    return IsotonicFit(fit, xp.where(followed, pressure, 0))
 
 
 def panels_for(truth: Array, spread: Spread, groups: Array, fine: Fineness) -> tuple[Array, Array, Array]:
@@ -57,7 +57,7 @@ def panels_for(truth: Array, spread: Spread, groups: Array, fine: Fineness) -> t
     seen = xp.isfinite(spread.wide)
     narrow, wide = (xp.where(seen, x, 1) for x in (spread.narrow, spread.wide))
     # A surprising mean of a mixture comes from its widest component.
-    centre, pressure = place(xp.where(seen, truth, 0), xp.where(seen, wide**-2, 0))
+    centre, pressure = isotonic_fit(xp.where(seen, truth, 0), xp.where(seen, wide**-2, 0))
     above = xp.concat([xp.zeros_like(pressure[:1]), pressure[:-1]])
     unseen = xp.astype(xp.where(xp.any(seen, axis=0), xp.inf, 1), truth.dtype)
     width = xp.where(seen, 1 / xp.sqrt(narrow**-2 + pressure**2 + above**2), unseen)

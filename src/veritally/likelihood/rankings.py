@@ -12,7 +12,8 @@ from veritally.likelihood.quadrature import fineness
 from veritally.likelihood.tied import tied_chain
 from veritally.likelihood.walk import Tiers
 from veritally.model.means import Spread
-from veritally.votes.ballots import Ballots, ranks_in
+from veritally.votes.ballots import Ballots
+from veritally.votes.rankings import Rankings
 
 _AT_ONCE = 1 << 13  # ballots
 _MOST_TIERS = 1000  # of a ballot: up to here integrals were measured to keep their digits
@@ -139,9 +140,10 @@ def _in_order(rank: Array, truth: Array, spread: Spread, order: int) -> tuple[Ar
 def tied_in_the_middle(ballots: Ballots) -> Array:
     """Say which voters have ties that are neither first nor last, ``(..., voter)``; they take far longer."""
     xp = namespace(ballots.counts)
-    if ballots.kind not in ("rankings", "mixed"):
-        return xp.zeros(ballots.counts.shape[:-1], dtype=bool)
-    ranks = ranks_in(ballots)
+    rankings = ballots.part(Rankings)
+    if rankings is None:
+        return xp.zeros(ballots.multiplicity.shape, dtype=bool)
+    ranks = rankings.votes
     seen = ranks > 0
     first = xp.min(xp.where(seen, ranks, xp.inf), axis=-1, keepdims=True)
     middle = seen & (ranks > first) & (ranks < xp.max(ranks, axis=-1, keepdims=True))

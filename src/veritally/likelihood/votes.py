@@ -1,14 +1,30 @@
-"""The exact log-probability of votes of any kind, with gradient and curvature."""
+"""The exact log-probability of votes of any kind, with gradient and curvature: one entry for each kind."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from veritally.arrays import Array, inner, namespace
+from veritally.arrays import Array, namespace
 from veritally.errors import InputError
+from veritally.likelihood.comparisons import pair_derivatives, pair_information
+from veritally.likelihood.information import (
+    diagonal,
+    each_information,
+    favourite_information,
+    relative_information,
+    value_information,
+)
+from veritally.likelihood.numbers import difference_derivatives, value_derivatives
 from veritally.likelihood.rankings import Derivatives, ranking
-from veritally.model.means import Means, Spread
-from veritally.votes.ballots import CARDINAL, Ballots, ranks_in, values_in
+from veritally.model.means import Means
+from veritally.model.observation import LaplaceNoise, NormalNoise
+from veritally.votes.ballots import Ballots
+from veritally.votes.differences import Differences
+from veritally.votes.mixed import Mixed
+from veritally.votes.pairs import Pairs
+from veritally.votes.rankings import Ordinal, Rankings
+from veritally.votes.top import TopChoices
+from veritally.votes.values import Values
 
 _CHUNK = 1 << 17  # second derivatives that are summed at once
 
@@ -40,7 +56,7 @@ def derivatives(ballots: Ballots, truth: Array, means: Means, order: int = 1) ->
     Parameters
     ----------
     ballots
-        Of any kind.
+        Of any kind; the log-probabilities of different kinds add up.
     truth
         ``(..., alternative)``.
     means
@@ -48,139 +64,93 @@ def derivatives(ballots: Ballots, truth: Array, means: Means, order: int = 1) ->
     order
         How many derivatives are wanted: 0, 1 or 2.
     """
-    xp = namespace(ballots.counts, truth)
-    votes, counts = ballots.votes, ballots.counts
-    spread = means.spread(counts)
-    kind = ballots.kind
-    if kind == "pairs":
-        return _pairs(votes, truth, means, order)
-    if kind == "values":
-        return _values(votes, counts, truth, spread, order)
-    if kind == "differences":
-        return _differences(votes, counts, truth, spread, order)
-    ordinal = ranking(ranks_in(ballots), truth, spread, order)
-    if kind != "mixed":
-        return ordinal
-    values = values_in(ballots)
-    cardinal = xp.any(~xp.isnan(values), axis=-1)[..., None]
-    parts = [_values(values, xp.where(cardinal, counts, 0), truth, spread, order), ordinal]
-    if counts.shape[-1] == 2:
-        parts.append(_differences(votes[..., 1, 1], counts, truth, spread, order))
-    return Derivatives(*(None if x[0] is None else sum(x[1:], x[0]) for x in zip(*parts, strict=True)))
+    return _ENTRIES[type(ballots)].derivatives(ballots, truth, means, order)
 
 
 def tally(ballots: Ballots, truth: Array, means: Means, order: int = 1) -> Tally:
     """Σ_i multiplicity_i of each voter's derivatives; voters are worked through in pieces."""
     xp = namespace(ballots.counts, truth)
-    *batch, voters, n = ballots.counts.shape
+    voters, n = ballots.counts.shape[-2:]
     width = voters if order < 2 else max(1, _CHUNK * 8 // (n * n))
-    axis = len(batch)
     parts = []
     for start in range(0, voters, width):
-        cut = (slice(None),) * axis + (slice(start, start + width),)
-        piece = ballots
-        if width < voters:
-            votes, counts, multiplicity = (x[cut] for x in ballots[:3])
-            piece = type(ballots)(votes, counts, multiplicity, ballots.mask)
+        piece = ballots.take_voters(slice(start, start + width)) if width < voters else ballots
         times = piece.multiplicity
         log_prob, gradient, second = derivatives(piece, truth, means, order)
+        information = _ENTRIES[type(piece)].information
         parts.append(
             (
                 xp.sum(log_prob * times, axis=-1),
                 None if gradient is None else xp.sum(gradient * times[..., None], axis=-2),
                 None if second is None else xp.sum(second * times[..., None, None], axis=-3),
-                _information(piece, gradient, truth, means) if order == 1 else None,
+                information(piece, gradient, truth, means) if order == 1 else None,
             )
         )
-    return Tally(*(None if x[0] is None else sum(x[1:], x[0]) for x in zip(*parts, strict=True)))
+    return Tally(*_added(parts))
 
 
-def _information(ballots: Ballots, gradient: Array, truth: Array, means: Means) -> Array:
-    """Guess the information about the truths, ``(..., alternative, alternative)``, from the gradients of voters.
+def check_noise(ballots: Ballots, noise: Any) -> None:
+    """Refuse noise, None for normal, under which the density of these votes has no sound curvature."""
+    refused = _ENTRIES[type(ballots)].refused
+    if refused is not None and not isinstance(noise, NormalNoise | None) and isinstance(noise, refused[0]):
+        raise InputError(refused[1])
 
-    For pairs it is known. Else it is Σ_i κ_i/s_ij² for each alternative, with κ_i the mean of (g_ij s_ij)², which would
-    be 1 for values; rankings say nothing about a common shift. Favourites, which say little about most alternatives,
-    are better described by Σ_i g_ij g_ik, the more of them there are.
+
+def _added(parts: Sequence[tuple[Array | None, ...]]) -> list[Array | None]:
+    """Add up, field by field; None where the first has None."""
+    return [None if x[0] is None else sum(x[1:], x[0]) for x in zip(*parts, strict=True)]
+
+
+def _order_derivatives(ballots: Ordinal, truth: Array, means: Means, order: int) -> Derivatives:
+    """Probabilities of orders; a favourite stands above all else that was seen."""
+    return ranking(ballots.tiers, truth, means.spread(ballots.counts), order)
+
+
+def _mixed(ballots: Mixed, truth: Array, means: Means, order: int) -> Derivatives:
+    """Log-probabilities of votes of different kinds, added up."""
+    return Derivatives(*_added([derivatives(part, truth, means, order) for part in ballots.parts]))
+
+
+def _mixed_information(ballots: Mixed, gradient: Array, truth: Array, means: Means) -> Array:
+    """Guess the information of votes of different kinds, of which some may tell a common shift; add that of pairs."""
+    pairs = ballots.part(Pairs)
+    counts = ballots.counts if pairs is None else ballots.counts - pairs.counts
+    guess = diagonal(each_information(counts, ballots.multiplicity, gradient, means))
+    return guess if pairs is None else guess + pair_information(pairs, gradient, truth, means)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What inference needs to know of votes of one kind.
+
+    Attributes
+    ----------
+    derivatives
+        Each voter's log-probability with its derivatives, of ballots, truths, means, and the order wanted.
+    information
+        A rough guess of the information of all, of ballots, gradients of each voter, truths and means.
+    refused
+        Noise under which the log-probability has no sound curvature, and what to say then.
     """
-    xp = namespace(gradient)
-    counts, times = ballots.counts, ballots.multiplicity[..., None]
-    if ballots.kind == "pairs":
-        together = xp.sum(ballots.votes * times[..., None], axis=-3, keepdims=True)
-        return -_pairs(together, truth, means, 2).curvature[..., 0, :, :]  # type: ignore[index]
-    seen = counts > 0
-    precision = xp.where(seen, means.spread(counts).precision, 0)
-    number = xp.sum(xp.astype(seen, precision.dtype), axis=-1, keepdims=True)
-    square = xp.sum(gradient**2 / xp.where(seen, precision, 1), axis=-1, keepdims=True)
-    share = xp.minimum(square / xp.where(number > 0, number, 1), xp.asarray(1, dtype=square.dtype))
-    each = xp.sum(share * times * precision, axis=-2)
-    guess = each[..., None] * xp.eye(each.shape[-1], dtype=each.dtype)
-    if ballots.kind in CARDINAL:
-        return guess
-    whole = xp.sum(each, axis=-1)[..., None, None]
-    guess = guess - each[..., None] * each[..., None, :] / xp.where(whole > 0, whole, 1)
-    if ballots.kind != "top":
-        return guess
-    together = inner(xp.moveaxis(gradient * times, -1, -2), xp.moveaxis(gradient, -1, -2))
-    voters = xp.sum(xp.where(number > 0, times, 0), axis=(-2, -1))
-    alternatives = xp.sum(xp.astype(ballots.mask, times.dtype), axis=-1)
-    part = (voters / xp.where(voters > 0, voters + alternatives, 1))[..., None, None]
-    return guess + part * (together - guess)
+
+    derivatives: Callable[[Any, Array, Means, int], Derivatives]
+    information: Callable[[Any, Array, Array, Means], Array]
+    refused: tuple[type, str] | None = None
 
 
-def _pairs(pairs: Array, truth: Array, means: Means, order: int) -> Derivatives:
-    """Log-probabilities Φ((μ_j − μ_k)/√(s_j² + s_k²)) of comparisons, each of one observation of both, added up."""
-    xp = namespace(pairs, truth)
-    if means.counts is not None or means.cap is not None or np.any(means.between):
-        raise InputError(
-            "comparisons of pairs are of one observation each, with normal noise: cap, count_error, noise and omega "
-            "are for other votes; leave them out"
-        )
-    square = means.spread(xp.ones(pairs.shape[:-1], dtype=pairs.dtype)).deviations[0] ** 2
-    apart = truth[..., None, :, None] - truth[..., None, None, :]
-    log, rate, bend = Spread(xp.sqrt(square[..., None] + square[..., None, :])[None]).under(apart)
-    log_prob = xp.sum(pairs * log, axis=(-2, -1))
-    if not order:
-        return Derivatives(log_prob)
-    pull = -pairs * rate  # of the one that was preferred, and as much the other way for the other
-    gradient = xp.sum(pull, axis=-1) - xp.sum(pull, axis=-2)
-    if order < 2:
-        return Derivatives(log_prob, gradient)
-    both = pairs * bend + xp.moveaxis(pairs * bend, -1, -2)
-    second = xp.sum(both, axis=-1)[..., None] * xp.eye(pairs.shape[-1], dtype=both.dtype) - both
-    return Derivatives(log_prob, gradient, second)
-
-
-def _values(votes: Array, counts: Array, truth: Array, spread: Spread, order: int) -> Derivatives:
-    """Densities of values; what was seen and left blank lies below all that has a value."""
-    xp = namespace(votes, truth)
-    given = ~xp.isnan(votes) & (counts > 0)
-    z = xp.where(given, votes, 0) - truth[..., None, :]
-    own = Spread(*(None if x is None else xp.where(given, x, 1) for x in spread))
-    log, score, bend = own.derivatives(z)
-    log, score, bend = (xp.where(given, x, 0) for x in (log, score, bend))
-    blank = (counts > 0) & ~given & xp.any(given, axis=-1, keepdims=True)
-    lowest = xp.min(xp.where(given, votes, xp.inf), axis=-1, keepdims=True)
-    z = xp.where(blank, lowest, 0) - truth[..., None, :]
-    own = Spread(*(None if x is None else xp.where(blank, x, 1) for x in spread))
-    under = own.under(xp.where(blank, z, 0))
-    log, score, bend = (x + xp.where(blank, y, 0) for x, y in zip((log, score, bend), under, strict=True))
-    second = bend[..., None] * xp.eye(votes.shape[-1], dtype=bend.dtype) if order > 1 else None
-    return Derivatives(xp.sum(log, axis=-1), score if order else None, second)
-
-
-def _differences(votes: Array, counts: Array, truth: Array, spread: Spread, order: int) -> Derivatives:
-    """Densities of differences of two alternatives."""
-    xp = namespace(votes, truth)
-    given = ~xp.isnan(votes) & xp.all(counts > 0, axis=-1)
-    z = xp.where(given, votes, 0) - (truth[..., 1] - truth[..., 0])[..., None]
-    squares = xp.where(given[..., None], spread.deviations, 1) ** 2
-    # Each component of the one with each of the other.
-    both = (squares[:, None, ..., 0] + squares[None, ..., 1]).reshape(-1, *squares.shape[1:-1])
-    weights = None
-    if spread.weights is not None:
-        weights = (spread.weights[:, None, ..., 0] * spread.weights[None, ..., 1]).reshape(both.shape)
-    log, score, bend = Spread(xp.sqrt(both), weights).derivatives(z)
-    log, score, bend = (xp.where(given, x, 0) for x in (log, score, bend))
-    gradient = xp.stack([-score, score], axis=-1)
-    sign = xp.asarray([[1.0, -1.0], [-1.0, 1.0]], dtype=bend.dtype)
-    return Derivatives(log, gradient if order else None, bend[..., None, None] * sign if order > 1 else None)
+_NO_LAPLACE = (
+    LaplaceNoise,
+    "laplace noise is for rankings and favourites; for values, student:3 has heavy tails too",
+)
+_ENTRIES: Mapping[type[Ballots], Entry] = {
+    Pairs: Entry(pair_derivatives, pair_information),
+    Values: Entry(value_derivatives, value_information, _NO_LAPLACE),
+    Differences: Entry(
+        difference_derivatives,
+        relative_information,
+        (object, "noise that is not normal is for rankings, favourites and values, not for differences"),
+    ),
+    Mixed: Entry(_mixed, _mixed_information, _NO_LAPLACE),
+    Rankings: Entry(_order_derivatives, relative_information),
+    TopChoices: Entry(_order_derivatives, favourite_information),
+}

@@ -1,4 +1,4 @@
-"""What there is to tell of how votes came about."""
+"""What can be known of how votes came about."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -33,12 +33,12 @@ class KnownParameters:
 
     @classmethod
     def of(cls, scenario: Scenario) -> "KnownParameters":
-        """Return what there is to tell of a scenario."""
+        """Return what can be known of a scenario."""
         error = scenario.count_error if isinstance(scenario.count_error, Percentage | Replacement) else None
         possible = scenario.experience.possible
         return cls(
             None if isinstance(scenario.noise, BernoulliArms) else scenario.sigma,
-            scenario.prior.sd if isinstance(scenario.prior, NormalTruth) and scenario.prior.sd > 0 else None,
+            scenario.prior.sd if isinstance(scenario.prior, NormalTruth) else None,
             error,
             (max(1.0, float(min(possible))), float(max(possible))),
             scenario.noise,

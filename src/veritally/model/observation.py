@@ -14,7 +14,7 @@ import numpy as np
 from veritally.arrays import Array, Random, for_loop, namespace, ndtr
 from veritally.checks import real
 from veritally.errors import InputError, quoted
-from veritally.model.truth import FixedTruth, Prior
+from veritally.model.truth import FixedTruth, TruthDistribution
 
 
 class Observation(ABC):
@@ -38,7 +38,7 @@ class Observation(ABC):
     def means(self, random: Random, truth: Array, counts: Array, sigma: Array) -> Array:
         """Draw the mean of ``counts`` (above 0) observations each, ``(..., voter, alternative)``."""
 
-    def check(self, prior: Prior, sigma: float | tuple[float, ...]) -> None:  # noqa: B027 (most fit any)
+    def check(self, prior: TruthDistribution, sigma: float | tuple[float, ...]) -> None:  # noqa: B027 (most fit any)
         """Refuse a prior or sigma that does not fit."""
 
 
@@ -131,7 +131,7 @@ class BernoulliArms(Observation):
             return ndtr(drawn)
         return drawn if self.link == "identity" else (1 + namespace(drawn).tanh(drawn / 2)) / 2
 
-    def check(self, prior: Prior, sigma: float | tuple[float, ...]) -> None:
+    def check(self, prior: TruthDistribution, sigma: float | tuple[float, ...]) -> None:
         """Require probabilities, and no sigma."""
         if sigma != 1:
             raise InputError("Bernoulli arms have no sigma; leave it out, or set it to 1 if the scenario has one")
@@ -154,7 +154,7 @@ def _sums(random: Random, counts: Array, draw: Callable[[Random], Array]) -> Arr
     return for_loop(xp.astype(xp.max(counts), xp.int32), add, (xp.zeros_like(counts),))[0]
 
 
-def told_apart(x: Array) -> Array:
+def separate_ties(x: Array) -> Array:
     """Move two numbers that rounding made equal along the last axis apart, by as little as there is."""
     xp = namespace(x)
     order = xp.argsort(x, axis=-1)

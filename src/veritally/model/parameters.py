@@ -10,7 +10,7 @@ from veritally.checks import positive, whole
 from veritally.errors import InputError, quoted
 from veritally.model.observation import LaplaceNoise, NormalNoise, StudentNoise
 from veritally.model.scenario import PARTS, part
-from veritally.votes.ballots import require_known
+from veritally.votes.labels import require_known
 from veritally.votes.profile import Profile
 
 _LEAST_FREEDOM, _MOST_FREEDOM = 2.01, 100_000  # between which a mixture of normals resolves Student's t
@@ -74,7 +74,7 @@ def checked_noise(given: Any) -> Any:
 def checked_sigma(sigma: Any, profile: Profile) -> float | tuple[float, ...]:
     """Return the standard deviation of one observation, one for all alternatives or one for each."""
     single = np.ndim(sigma) == 0 and not isinstance(sigma, str | Mapping)
-    if not single and profile._alternatives.each and len(set(profile.alternatives)) > 1:
+    if not single and profile.alternative_labels.each and len(set(profile.alternatives)) > 1:
         raise InputError("one sigma for each alternative needs decisions with the same alternatives; give one number")
     if isinstance(sigma, Mapping):
         sigma = by_name(sigma, profile, "sigma")
@@ -86,7 +86,7 @@ def checked_sigma(sigma: Any, profile: Profile) -> float | tuple[float, ...]:
 def by_name(given: Mapping[Hashable, Any], profile: Profile, what: str) -> list[Any]:
     """Return what a dictionary has for each alternative, in their order."""
     names = profile.alternatives
-    if profile._alternatives.each:
+    if profile.alternative_labels.each:
         names = names[0]
     missing = [name for name in names if name not in given]
     unknown = [name for name in given if name not in names]

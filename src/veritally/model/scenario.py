@@ -27,10 +27,12 @@ from veritally.model.observation import (
     Observation,
     StudentNoise,
     UniformNoise,
-    told_apart,
+    separate_ties,
 )
-from veritally.model.truth import FixedTruth, NormalTruth, Prior
-from veritally.votes.ballots import KINDS, Kind, require_known
+from veritally.model.truth import FixedTruth, NormalTruth, TruthDistribution
+from veritally.votes.ballots import Kind
+from veritally.votes.kinds import KINDS
+from veritally.votes.labels import require_known
 
 _MOST_CELLS = 2**31  # of one instance
 _MOST_SUMMED = 10**6  # observations that are added one by one
@@ -60,7 +62,7 @@ class Draws(NamedTuple):
     """What happened.
 
     Truths ``(..., alternative)``; true and reported counts, and the means seen, NaN for unseen, all
-    ``(..., voter, alternative)``; and a lot for each alternative, to break ties by.
+    ``(..., voter, alternative)``; and a number for each alternative, to break ties by.
     """
 
     truth: Array
@@ -107,7 +109,7 @@ class Scenario:
 
     voters: int = 10
     alternatives: int = 10
-    prior: Prior = field(default_factory=NormalTruth)
+    prior: TruthDistribution = field(default_factory=NormalTruth)
     experience: Experience = field(default_factory=UniformCounts)
     noise: Observation = field(default_factory=NormalNoise)
     sigma: float | tuple[float, ...] = 1.0
@@ -117,8 +119,10 @@ class Scenario:
     def __post_init__(self) -> None:
         self._set("voters", whole(self.voters, "the number of voters", least=1))
         self._set("alternatives", whole(self.alternatives, "the number of alternatives", least=2))
-        for name in PARTS:
-            self._set(name, part(name, getattr(self, name)))
+        self._set("prior", part("prior", self.prior))
+        self._set("experience", part("experience", self.experience))
+        self._set("noise", part("noise", self.noise))
+        self._set("count_error", part("count_error", self.count_error))
         sigma: Any = self.sigma
         several = isinstance(sigma, list | tuple) or (isinstance(sigma, np.ndarray) and sigma.ndim > 0)
         self._set("sigma", tuple(positive(x, "sigma") for x in sigma) if several else positive(sigma, "sigma"))
@@ -158,8 +162,9 @@ class Scenario:
         """Draw instances of shape ``batch``.
 
         ``stream(k)`` is the source for the truths (0), the counts (1), the observations (2), the reports (3) and the
-        tie_breakers (4), so that scenarios that differ in one of these share the others.
+        tie breakers (4), so that scenarios that differ in one of these share the others.
         """
+        # The truths, how much each voter sees of them, and the means of what is seen.
         truth = self.noise.truth(self.prior.draw(stream(0), (*batch, self.alternatives)))
         xp = namespace(truth)
         counts = self.experience.draw(stream(1), (*batch, self.voters, self.alternatives))
@@ -167,13 +172,14 @@ class Scenario:
         sigma = xp.asarray(self.sigma, dtype=truth.dtype)
         values = self.noise.means(stream(2), truth[..., None, :], xp.where(seen, counts, 1), sigma)
         if self.noise.continuous and values.dtype.itemsize < 8:  # else there would be a tie in a million ballots
-            values = told_apart(values)
+            values = separate_ties(values)
+        # What voters report of their counts, and how ties between alternatives will be broken.
         reported = counts
         if self.count_error is not None:
             reported = self.count_error(stream(3), xp.asarray(counts, copy=True), self.experience)
-            if getattr(reported, "shape", None) != counts.shape:
+            if np.shape(reported) != counts.shape:
                 raise InputError("the count error must return an array of the shape of the counts")
-            reported = xp.where(seen, reported, 0)
+            reported = xp.where(seen, xp.asarray(reported), 0)
         tie_breakers = stream(4).uniform(truth.shape)
         return Draws(truth, counts, reported, xp.where(seen, values, xp.nan), tie_breakers)
 

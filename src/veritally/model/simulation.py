@@ -8,11 +8,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from veritally.arrays import Array, Random, array_library
+from veritally.arrays import Array, Random, array_library, jit, vmap
 from veritally.checks import whole
 from veritally.model.scenario import Draws, Scenario, check_reports, scenario
-from veritally.votes.ballots import Ballots, Values
 from veritally.votes.profile import Profile
+from veritally.votes.values import Values
 
 Backend: TypeAlias = Literal["numpy", "jax"]
 
@@ -34,7 +34,7 @@ class Trials:
     profile
         The votes, with the instances as decisions.
     tie_breakers
-        ``(instance, alternative)``: of alternatives that tie, the one with the highest lot is chosen.
+        ``(instance, alternative)``: of alternatives that tie, the one with the highest number is chosen.
     """
 
     scenario: Scenario
@@ -91,9 +91,7 @@ def draws(given: Scenario, seed: int, start: int, stop: int, backend: Backend = 
     key for each instance and gives one piece.
     """
     if backend == "jax":
-        import jax
-
-        drawn = jax.jit(partial(draw_in_jax, given, size=stop - start))(seed, start)
+        drawn = jit(partial(draw_in_jax, given, size=stop - start))(seed, start)
         check_reports(given, drawn)
         yield drawn
         return
@@ -107,13 +105,12 @@ def draws(given: Scenario, seed: int, start: int, stop: int, backend: Backend = 
 
 def draw_in_jax(given: Scenario, seed: Array | int, start: Array | int, size: int) -> Draws:
     """Draw ``size`` instances from number ``start`` on; compiles under ``jax.jit``."""
-    import jax
-    import jax.numpy as jnp
+    jnp = array_library("jax")
 
     def one(instance: Array) -> Draws:
         return given.draw(partial(stream, jnp.zeros(0), given, seed, instance), ())
 
-    return Draws(*jax.vmap(one)(start + jnp.arange(size, dtype=jnp.uint32)))
+    return Draws(*vmap(one)(start + jnp.arange(size, dtype=jnp.uint32)))
 
 
 def checked_seed(seed: Any, backend: Backend) -> int:
@@ -131,7 +128,7 @@ def block_size(given: Scenario) -> int:
     return max(1, _BLOCK_CELLS // (given.voters * given.alternatives))
 
 
-def ballots_from(values: Array, counts: Array) -> Ballots:
+def ballots_from(values: Array, counts: Array) -> Values:
     """Make ballots of values, one for each voter, from arrays that need no check."""
     xp = values.__array_namespace__()
     return Values(values, counts, xp.ones_like(counts[..., 0]), xp.any(counts > 0, axis=-2))

@@ -8,7 +8,7 @@ from veritally.checks import positive, real
 from veritally.errors import InputError
 
 
-class Prior(ABC):
+class TruthDistribution(ABC):
     """A distribution of the truth over alternatives."""
 
     @abstractmethod
@@ -20,7 +20,7 @@ class Prior(ABC):
 
 
 @dataclass(frozen=True)
-class NormalTruth(Prior):
+class NormalTruth(TruthDistribution):
     """μ_j ~ N(mean, sd²), independently."""
 
     mean: float = 0.0
@@ -36,7 +36,7 @@ class NormalTruth(Prior):
 
 
 @dataclass(frozen=True, init=False)
-class FixedTruth(Prior):
+class FixedTruth(TruthDistribution):
     """The same truths in every instance, one for each alternative."""
 
     values: tuple[float, ...]

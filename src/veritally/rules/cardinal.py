@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from veritally.arrays import namespace
-from veritally.rules.rule import Encoding, Sigma
+from veritally.rules.sums import Encoder, Encoding, Sigma
 from veritally.votes.ballots import Ballots
 
 
 @dataclass(frozen=True)
-class Mean:
+class Mean(Encoder):
     """Count-weighted mean of the voters' values.
 
     The maximum-likelihood estimate of the truth when voters report the means of normal observations (Case 1, the
@@ -39,7 +39,7 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Encoder):
     """Inverse-variance weighted mean of the voters' differences between two alternatives.
 
     The maximum-likelihood estimate of Δ = μ_2 − μ_1 when voters report y_i = x_i2 − x_i1 (Case 2; the paper prints

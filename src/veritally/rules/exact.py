@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from veritally.arrays import Array, by_alternative, namespace, normal_scores, possible
 from veritally.likelihood.votes import derivatives
 from veritally.model.means import Means
-from veritally.rules.rule import Encoding, Sigma
+from veritally.rules.sums import Encoder, Encoding, Sigma
 from veritally.votes.ballots import Ballots
 
 
 @dataclass(frozen=True)
-class ExactScore:
+class ExactScore(Encoder):
     """The gradient at V = 0 of the exact log-probability of each voter's vote.
 
         w_ij = ∂ log P(vote_i)/∂μ_j at equal truths;    for rankings E[x_ij | ballot_i]/s_ij²
@@ -43,12 +43,12 @@ class ExactScore:
 
 
 @dataclass(frozen=True)
-class NormalScores:
+class NormalScores(Encoder):
     """Expected normal order statistics by place, over the standard deviation of the voter's mean.
 
     With equal counts within a ballot, E[x_ij | ballot] = s z_rank. One step of scoring from 0, diagonal, gives
 
-        μ̂_j = Σ_i z_rank(i, j)/s_ij / (1/τ² + κ_i Σ_i 1/s_ij²),    κ the mean of z² for the ballot's length
+        μ̂_j = Σ_i z_rank(i, j)/s_ij / (1/τ² + Σ_i κ_i/s_ij²),    κ_i the mean of z² for the ballot's length
 
     Exact to first order where noise dominates and counts are equal within ballots, else a heuristic between Case 4 and
     its normalised form. Tied places share the mean of their z. Without τ, 1/τ² is left out.

@@ -2,22 +2,25 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from veritally.arrays import Array, namespace
-from veritally.inference.optimiser import Prior, peak
+from veritally.arrays import Array, is_traced, namespace
+from veritally.inference.optimiser import NEWTON, Peak, peak
 from veritally.likelihood.votes import derivatives
 from veritally.model.means import Means
-from veritally.rules.rule import Clonable, Scores, Sigma
-from veritally.votes.ballots import Ballots, Kind, anchored, coarsened, ranks_in, values_in
+from veritally.model.model import Model
+from veritally.rules.protocol import Fit, Rule, Status
+from veritally.rules.sums import Sigma
+from veritally.votes.ballots import Ballots, Kind
 
 _NO_PRIOR, _WIDE_PRIOR = 1e-12, 1e-4  # precisions of the truths, in units of that of the least certain vote
+_ROUNDING, _ROUNDING_SINGLE = 1e-7, 1e-3  # of the largest score
+_LISTED = 5  # in a message, at most
 
 
 @dataclass(frozen=True)
-class MaximumLikelihood(Clonable):
+class MaximumLikelihood(Rule):
     """Truths under which the votes are most probable, with a mean of 0 where only their differences matter.
 
     The log-likelihood is concave. With rankings its maximum is finite only if from each alternative to each other there
@@ -41,151 +44,100 @@ class MaximumLikelihood(Clonable):
     votes: Kind | None = None
 
     normalized = True
-    alternatives = None
+
+    def fit(self, ballots: Ballots) -> Fit:
+        """Return what the votes say."""
+        xp = namespace(ballots.counts)
+        found = self.peak(ballots)
+        scores = xp.where(ballots.mask, _centred(found.truth, ballots), -xp.inf)
+        size = xp.max(xp.where(scores > -xp.inf, xp.abs(scores), 0), axis=-1, keepdims=True)
+        unit = _ROUNDING if scores.dtype.itemsize == 8 else _ROUNDING_SINGLE
+        bounded = xp.all(linked(ballots), axis=(-2, -1))
+        status = xp.where(found.converged, int(Status.CONVERGED), int(Status.STOPPED))
+        status = xp.where(bounded, status, int(Status.UNBOUNDED))
+        warnings = {} if is_traced(scores) else _warnings(ballots, bounded)
+        return Fit(scores, xp.where(scores > -xp.inf, unit * size, 0), status, warnings=warnings)
+
+    def contributions(self, ballots: Ballots, fit: Fit, origin: float = 0.0) -> Array:
+        """Return what each voter adds to each score, ``(..., voter, alternative)``; they sum to it, less the origin."""
+        xp = namespace(ballots.counts)
+        truth = xp.where(ballots.mask, fit.scores, 0)
+        votes = derivatives(ballots, truth, self._means).gradient
+        precision = xp.where(ballots.counts > 0, self._means.spread(ballots.looks).precision, 0)
+        precision = precision * ballots.multiplicity[..., None]
+        whole = xp.sum(precision, axis=-2, keepdims=True) + self._prior(ballots)[..., None, None]
+        parts = precision * (truth[..., None, :] - origin) + votes * ballots.multiplicity[..., None]
+        return parts / whole
 
     @property
     def _means(self) -> Means:
         return Means(self.sigma, self.cap)
 
+    def peak(self, ballots: Ballots, tolerance: float = NEWTON) -> Peak:
+        """Return where the likelihood is highest; only differences of the truths mean something without values."""
+        fixed = namespace(ballots.counts).zeros_like(ballots.anchored)  # at 0, since the prior says next to nothing
+        return peak(ballots, Model(self._prior(ballots), fixed, self._means), tolerance=tolerance)
+
     def _prior(self, ballots: Ballots) -> Array:
         """Return the precision of the truths: next to nothing where a maximum exists, little where it does not."""
         xp = namespace(ballots.counts)
-        deviations = self._means.spread(ballots.behind).deviations[0]
-        told = xp.isfinite(deviations) & (ballots.multiplicity > 0)[..., None]
-        largest = xp.max(xp.where(told, deviations, 0), axis=(-2, -1))
+        deviations = self._means.spread(ballots.looks).deviations[0]
+        given = xp.isfinite(deviations) & (ballots.multiplicity > 0)[..., None]
+        largest = xp.max(xp.where(given, deviations, 0), axis=(-2, -1))
         unit = xp.where(largest > 0, largest, 1) ** -2.0
-        finite = xp.all(_linked(ballots), axis=(-2, -1))
-        return xp.where(finite, unit * _NO_PRIOR, unit * _WIDE_PRIOR)
-
-    def _truth(self, ballots: Ballots) -> Array:
-        xp = namespace(ballots.counts)
-        anchor = anchored(ballots)
-        truth = peak(ballots, self._means, Prior(self._prior(ballots), xp.zeros_like(anchor))).truth
-        number = xp.sum(xp.astype(ballots.mask, truth.dtype), axis=-1, keepdims=True)
-        middle = xp.sum(xp.where(ballots.mask, truth, 0), axis=-1, keepdims=True) / xp.where(number > 0, number, 1)
-        return xp.where(ballots.mask, xp.where(anchor[..., None], truth, truth - middle), 0)
-
-    def scores(self, ballots: Ballots) -> Array:
-        """Return the scores alone."""
-        xp = namespace(ballots.counts)
-        return xp.where(ballots.mask, self._truth(ballots), -xp.inf)
-
-    def score(self, ballots: Ballots) -> Scores:
-        """Return the scores, and how far the climb may have stopped from the top."""
-        scores = self.scores(ballots)
-        xp = namespace(scores)
-        size = xp.max(xp.where(scores > -xp.inf, xp.abs(scores), 0), axis=-1, keepdims=True)
-        unit = 1e-7 if scores.dtype.itemsize == 8 else 1e-3
-        return Scores(scores, xp.where(scores > -xp.inf, unit * size, 0))
-
-    def weights(self, ballots: Ballots, origin: float = 0.0) -> Array:
-        """Return what each voter adds to each score, ``(..., voter, alternative)``; they sum to it, less the origin."""
-        xp = namespace(ballots.counts)
-        truth = self._truth(ballots)
-        told = derivatives(ballots, truth, self._means).gradient
-        seen = ballots.counts > 0
-        precision = xp.where(seen, self._means.spread(ballots.behind).precision, 0) * ballots.multiplicity[..., None]
-        whole = xp.sum(precision, axis=-2, keepdims=True) + self._prior(ballots)[..., None, None]
-        parts = precision * (truth[..., None, :] - origin) + told * ballots.multiplicity[..., None]
-        return parts / whole
-
-    def leave_one_out(self, ballots: Ballots) -> Scores:
-        """Return the scores without each voter in turn, ``(..., voter, alternative)``."""
-        xp = namespace(ballots.counts)
-        m = ballots.counts.shape[-2]
-        saw = (ballots.counts > 0) & (ballots.multiplicity > 0)[..., None]
-        results = []
-        for i in range(m):
-            others = xp.where(xp.arange(m) == i, 0, ballots.multiplicity)
-            mask = xp.any(saw & (others > 0)[..., None], axis=-2)
-            results.append(self.score(ballots._replace(multiplicity=others, mask=mask)))
-        return Scores(*(xp.stack(list(x), axis=-2) for x in zip(*results, strict=True)))
-
-    def details(self, ballots: Ballots) -> dict[str, Array]:
-        """Return nothing beside the scores."""
-        return {}
-
-    def fitted(self, ballots: Ballots, seed: int = 0) -> "MaximumLikelihood":
-        """Return the rule itself, which has nothing to remember."""
-        return self
-
-    def decision(self, d: int, ballots: Ballots) -> "MaximumLikelihood":
-        """Return the rule itself."""
-        return self
-
-    def odd(self, ballots: Ballots) -> Array:
-        """Say which decisions have no maximum."""
-        return ~namespace(ballots.counts).all(_linked(ballots), axis=(-2, -1))
-
-    def remarks(self, ballots: Ballots, names: tuple[Any, ...]) -> list[str]:
-        """Say of a single decision who runs off or cannot be compared."""
-        linked = np.asarray(_linked(ballots))
-        kept = [j for j in range(len(names)) if np.asarray(ballots.mask)[j]]
-        if linked[np.ix_(kept, kept)].all():
-            return []
-        parts: list[list[int]] = []
-        for j in kept:
-            home = next((part for part in parts if linked[part[0], j] and linked[j, part[0]]), None)
-            parts.append([j]) if home is None else home.append(j)
-
-        def named(part: list[int]) -> str:
-            return " and ".join(str(names[j]) for j in part)
-
-        messages = [
-            f"{named(one)} above {named(other)}"
-            for one in parts
-            for other in parts
-            if one is not other and linked[one[0], other[0]]
-        ]
-        apart = [
-            f"{named(one)} and {named(other)}"
-            for i, one in enumerate(parts)
-            for other in parts[i + 1 :]
-            if not (linked[one[0], other[0]] or linked[other[0], one[0]])
-        ]
-        text = "the likelihood has no finite maximum"
-        if messages:
-            text += f": nobody contradicts {'; '.join(messages[:5])}{' and so on' if len(messages) > 5 else ''}"
-        if apart:
-            text += f"; no votes compare {'; '.join(apart[:5])}"
-        return [f"{text}. The scores are those with a very wide prior"]
+        bounded = xp.all(linked(ballots), axis=(-2, -1))
+        return xp.where(bounded, unit * _NO_PRIOR, unit * _WIDE_PRIOR)
 
 
-def _linked(ballots: Ballots) -> Array:
+def _centred(truth: Array, ballots: Ballots) -> Array:
+    """Measure truths from their mean where only their differences matter; 0 for what nobody saw."""
+    xp = namespace(truth)
+    number = xp.sum(xp.astype(ballots.mask, truth.dtype), axis=-1, keepdims=True)
+    mean = xp.sum(xp.where(ballots.mask, truth, 0), axis=-1, keepdims=True) / xp.where(number > 0, number, 1)
+    return xp.where(ballots.mask, xp.where(ballots.anchored[..., None], truth, truth - mean), 0)
+
+
+def linked(ballots: Ballots) -> Array:
     """Say from which alternative a way leads to which, each ranked above the next by somebody, ``(..., n, n)``.
 
     Alternatives that have values are linked both ways; those that nobody saw, with everything.
     """
     xp = namespace(ballots.counts)
     n = ballots.counts.shape[-1]
-    present = ballots.multiplicity > 0
     absent = ~(ballots.mask[..., None] & ballots.mask[..., None, :])
-    linked = xp.eye(n, dtype=bool) | xp.zeros_like(absent)
-    if ballots.kind == "differences":
-        return (
-            linked
-            | absent
-            | xp.any(present & ~xp.isnan(ballots.votes) & xp.all(ballots.counts > 0, axis=-1), axis=-1)[..., None, None]
-        )
-    if ballots.kind in ("values", "mixed"):
-        values = values_in(ballots)
-        valued = xp.any(~xp.isnan(values) & (ballots.counts > 0) & present[..., None], axis=-2)
-        linked = linked | (valued[..., None] & valued[..., None, :])
-    if ballots.kind == "pairs":
-        way = linked | xp.any((ballots.votes > 0) & present[..., None, None], axis=-3)
-    else:
-        way = linked | _above(ballots, present)
+    way = xp.eye(n, dtype=bool) | ballots.above()
     for _ in range(math.ceil(math.log2(n)) + 1):
         way = way | xp.any(way[..., :, :, None] & way[..., None, :, :], axis=-2)
     return way | absent
 
 
-def _above(ballots: Ballots, present: Array) -> Array:
-    """Say which alternative somebody ranks above which, ``(..., n, n)``."""
-    xp = namespace(ballots.counts)
-    ranks = ranks_in(ballots) if ballots.kind == "top" else coarsened(ballots, "rankings").votes
-    rows = []
-    for j in range(ranks.shape[-1]):
-        better = (ranks[..., j : j + 1] < ranks) & (ranks[..., j : j + 1] > 0) & present[..., None]
-        rows.append(xp.any(better, axis=-2))
-    return xp.stack(rows, axis=-2)
+def _warnings(ballots: Ballots, bounded: Array) -> dict[int, tuple[str, ...]]:
+    """Say of decisions without a maximum who runs off or cannot be compared."""
+    n = ballots.counts.shape[-1]
+    ways, masks = np.reshape(np.asarray(linked(ballots)), (-1, n, n)), np.reshape(np.asarray(ballots.mask), (-1, n))
+    return {int(d): (_message(ways[d], masks[d]),) for d in np.flatnonzero(~np.asarray(bounded))}
+
+
+def _message(ways: Array, mask: Array) -> str:
+    """Name the parts of a single decision between which there is no way back."""
+    parts: list[list[int]] = []
+    for j in map(int, np.flatnonzero(mask)):
+        home = next((part for part in parts if ways[part[0], j] and ways[j, part[0]]), None)
+        parts.append([j]) if home is None else home.append(j)
+    pairs = [(one, other) for one in parts for other in parts if one is not other]
+    above = [f"{_names(one)} above {_names(other)}" for one, other in pairs if ways[one[0], other[0]]]
+    apart = [
+        f"{_names(one)} and {_names(other)}"
+        for one, other in pairs
+        if one[0] < other[0] and not (ways[one[0], other[0]] or ways[other[0], one[0]])
+    ]
+    text = Status.UNBOUNDED.message
+    if above:
+        text += f": nobody contradicts {'; '.join(above[:_LISTED])}{' and so on' if len(above) > _LISTED else ''}"
+    if apart:
+        text += f"; no votes compare {'; '.join(apart[:_LISTED])}"
+    return f"{text}. The scores are those with a very wide prior"
+
+
+def _names(part: list[int]) -> str:
+    return " and ".join(f"{{{j}}}" for j in part)

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from veritally.arrays import Array, namespace
-from veritally.rules.rule import Encoding, Experience
-from veritally.votes.ballots import Ballots, shared
+from veritally.rules.sums import Encoder, Encoding, VoterWeight
+from veritally.votes.ballots import Ballots
+from veritally.votes.top import shared
 
 
 def arithmetic(counts: Array) -> Array:
@@ -43,14 +44,14 @@ def _plain(mean: Array) -> Array:
 
 _MEANS: dict[str, Callable[[Array], Array]] = {"arithmetic": arithmetic, "harmonic": harmonic}
 _SHAPES: dict[str, Callable[[Array], Array]] = {"": _plain, "-sqrt": _root, "-log": _logarithm}
-EXPERIENCES = {
-    mean + shape: Experience(_MEANS[mean], _SHAPES[shape]) for mean, shape in itertools.product(_MEANS, _SHAPES)
+VOTER_WEIGHTS = {
+    mean + shape: VoterWeight(_MEANS[mean], _SHAPES[shape]) for mean, shape in itertools.product(_MEANS, _SHAPES)
 }
 """How a voter's experience may weigh the voter's points: a mean of the counts, or its square root or logarithm."""
 
 
 @dataclass(frozen=True)
-class Plurality:
+class Plurality(Encoder):
     """One point for the favourite, shared where several tie.
 
         score_j = Σ_i 1/(number of favourites of voter i), over the voters with j among them
@@ -76,7 +77,7 @@ class Plurality:
 
 
 @dataclass(frozen=True)
-class Borda:
+class Borda(Encoder):
     """As many points as alternatives beaten, half a point for each one tied with.
 
         score_j = Σ_i (n − rank_ij)
@@ -107,7 +108,7 @@ class Borda:
 
 
 @dataclass(frozen=True)
-class BordaSqrtCount:
+class BordaSqrtCount(Encoder):
     """Centred Borda points times the square root of the count of each alternative.
 
     A heuristic in O(mn) that comes near the exact gradient at V = 0 where noise dominates, and there beats the O(mn²)
@@ -130,7 +131,7 @@ class BordaSqrtCount:
 
 
 @dataclass(frozen=True)
-class Positional:
+class Positional(Encoder):
     """Points by position, from any scoring vector; tied alternatives share the points of the positions they cover.
 
         score_j = Σ_i points[rank_ij]
@@ -176,7 +177,7 @@ class Positional:
 
 
 @dataclass(frozen=True)
-class Veto:
+class Veto(Encoder):
     """Minus a point for the last position, shared where several tie for it.
 
         score_j = −Σ_i 1/(number of last ones of voter i), over the voters with j among them

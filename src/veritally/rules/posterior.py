@@ -1,42 +1,37 @@
 """Posterior: the truths given the votes."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from veritally.arrays import Array, is_jax, namespace
+from veritally.arrays import Array, is_traced, namespace, possible
 from veritally.errors import InputError
-from veritally.inference.batches import grouped, joined
-from veritally.inference.fitted import Fit, Fitted
-from veritally.inference.optimiser import Peak, Prior, mode, peak
-from veritally.inference.propagation import Estimate, moments, reach
-from veritally.inference.scale import dispersion, middle, noise_of_means, search, spread_of_means, typical
-from veritally.model.means import Means, effective
+from veritally.inference import links
+from veritally.inference.belief import Belief
+from veritally.inference.dispersion import log_typical_count
+from veritally.inference.mixture import PosteriorMixture
+from veritally.inference.optimiser import peak
+from veritally.inference.posterior import Assumptions, infer, infer_mode, most_probable
+from veritally.inference.propagation import Estimate, means_without, moments, pulls
+from veritally.inference.sampling import believe, normal_p_best
+from veritally.likelihood.rankings import tied_in_the_middle
+from veritally.likelihood.votes import check_noise
 from veritally.model.mixtures import mixture
-from veritally.model.observation import LaplaceNoise, NormalNoise
-from veritally.rules.rule import Clonable, Scores, Sigma
-from veritally.votes.ballots import (
-    CARDINAL,
-    Ballots,
-    Differences,
-    Kind,
-    anchored,
-    coarsened,
-    effective_multiplicity,
-    stacked,
-    values_in,
-)
+from veritally.rules.protocol import Fit, Rule, Status
+from veritally.rules.sums import Sigma
+from veritally.votes.ballots import Ballots, Kind
 
-_MANY = 3000  # votes beyond which a part of the voters tells the scale well enough
-_LEAST = 100  # voters who do so
 _SIZES = (0.1, 0.3, 0.6, 0.95)  # of count errors to choose from
-_APART = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)  # ω² to choose from, over the variance of the mean of a typical count
+_BETWEEN = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)  # ω² to choose from, over the variance of the mean of a typical count
+_REFITTED = 5_000  # votes on which leaving one out is done in full, for each voter and value of the scale
+_DRAWS = 1000  # for P(best) alone
+_NEAR, _NEAR_SINGLE = 1e-7, 1e-3  # standard deviations within which scores cannot be told apart
 
 
 @dataclass(frozen=True)
-class Posterior(Clonable):
+class Posterior(Rule):
     """Truths given the votes, where truths are normal around a common mean with standard deviation τ.
 
     From the mode of the exact log-posterior, and its curvature there, to its mean. With rankings or top choices only
@@ -58,21 +53,22 @@ class Posterior(Clonable):
     cap
         The most that a count may count for; None for any.
     count_error
-        How reported counts may be wrong; None for not at all.
+        How reported counts may be wrong; None for not at all; a type for an error of unknown size, which is chosen by
+        the evidence, one for all decisions.
     count_range
         From where to where true counts may lie; None for the range of those reported.
     noise
         The distribution of one observation, if it is not normal: ``laplace`` or ``student:FREEDOM``.
-    omega
-        The standard deviation by which voters differ however much they saw, so that x_ij ~ N(μ_j, σ²/c_ij + ω²): a
-        number beside σ, or ``"estimated"``, one for all decisions; None for not at all.
-    between
-        ω²/σ² where σ is not told.
     votes
         The kind of votes to use; None for the finest given.
     estimate
         What to choose by: the ``mean`` of the truths, which minimises expected regret, or their ``mode``, for which
         simulations have the same regret and which is quicker. Of very many voters, the mean is taken to be the mode.
+    omega
+        The standard deviation by which voters differ however much they saw, so that x_ij ~ N(μ_j, σ²/c_ij + ω²): a
+        number beside σ, or ``"estimated"``, chosen by the evidence, one for all decisions; None for not at all.
+    between
+        ω²/σ² where σ is not given.
 
     Examples
     --------
@@ -93,254 +89,144 @@ class Posterior(Clonable):
     omega: float | Literal["estimated"] | None = None
     between: float = 0.0
 
-    normalized = False
-    alternatives = None
-
     def fit(self, ballots: Ballots) -> Fit:
-        """Find mean and precision of the truths, and the scale where it is not known."""
+        """Return what the votes say."""
+        found = self._infer(ballots)
+        scores, rounding = self._scores(found.average(found.moments.mean), found, ballots.mask)
+        status = _status(found)
+        traced = is_traced(scores)
+        return Fit(
+            scores,
+            rounding,
+            status,
+            scale=found.scale(ballots.mask),
+            warnings={} if traced else links.warnings(ballots),
+            posterior=found,
+        )
+
+    def _infer(self, ballots: Ballots) -> PosteriorMixture:
+        """Infer with what is known; what is unknown of the noise besides σ and τ is chosen by the evidence."""
         ballots = self._capped(ballots)
-        ballots = ballots._replace(multiplicity=effective_multiplicity(ballots))
+        ballots = ballots.weighed(ballots.effective_multiplicity)
+        return most_probable([infer(ballots, rule._assumptions(ballots)) for rule in self._grid(ballots)])
+
+    def _grid(self, ballots: Ballots) -> "Iterator[Posterior]":
+        """Yield the rule with each value of the nuisance parameter that is unknown; itself, if there is none."""
         if isinstance(self.count_error, type):  # an error of unknown size
-            return self._sized(ballots)
-        if self.omega == "estimated":
-            return self._parted(ballots)
-        counts = self._counts(ballots)
-        way = None if is_jax(ballots.counts) else _way(ballots)
-        if way is None or len(np.unique(way)) <= 1:
-            return self._fit_alike(_plain(ballots), counts)
-        groups = grouped(
-            ballots, way, cut=not isinstance(self.sigma, tuple)
-        )  # else there is one σ for each alternative
-        groups = [group._replace(ballots=_plain(group.ballots)) for group in groups]
-        return joined(groups, [self._fit_alike(group.ballots, counts) for group in groups], ballots)
-
-    def _fit_alike(self, ballots: Ballots, counts: Any) -> Fit:
-        """Do so for decisions that go the same way; ``counts`` is what these stand for in the whole batch."""
-        few = _some(ballots)
-        known = self._effective(_measured(few))
-        cardinal = known.kind in (*CARDINAL, "differences")
-        xp = namespace(ballots.counts)
-        sigma, freedom = self._sigma(known)
-        tau = self.tau
-        if sigma is None and tau is None:
-            tau = 1.0
-        if sigma is not None and tau is not None:
-            shape = ballots.mask.shape[:-1]
-            fixed = xp.full((1, *shape), float(tau), dtype=ballots.counts.dtype)
-            return self._fit(ballots, counts, sigma[None], fixed, xp.ones_like(fixed), freedom, None)
-        if sigma is None:
-            assert tau is not None
-            centre = typical(known) / 2 + np.log(tau)
-            spread, steady = partial(_exponential, few.mask.shape), partial(_constant, float(tau))
+            yield from (replace(self, count_error=self.count_error(size)) for size in _SIZES)
+        elif self.omega == "estimated":
+            xp = namespace(ballots.counts)
+            size = float(xp.exp(xp.mean(log_typical_count(ballots))))
+            yield from (replace(self, omega=None, between=ratio / size) for ratio in _BETWEEN)
         else:
-            centre = xp.log(middle(sigma, few.mask)) - typical(known) / 2
-            if cardinal:
-                centre = xp.log(xp.maximum(spread_of_means(known), noise_of_means(known, sigma)))
-            spread, steady = partial(_repeated, sigma), xp.exp
-
-        def at(log: Array, start: Array, tolerance: float) -> Peak:
-            means = Means(spread(log)[..., None, :], self.cap, counts, self._between)
-            several = stacked(few, len(log))
-            return peak(several, means, Prior(steady(log) ** -2.0, anchored(several)), start, tolerance)
-
-        scales = search(at, centre, xp.zeros(few.mask.shape, dtype=centre.dtype))
-        if few is ballots:
-            found = spread(scales.log), steady(scales.log), scales.weight
-            return self._fit(ballots, counts, *found, freedom, scales.peak)
-        log = xp.sum(scales.weight * scales.log, axis=0)[None]
-        start = scales.peak.truth[:1]
-        return self._fit(ballots, counts, spread(log), steady(log), xp.ones_like(log), freedom, None, start)
+            yield self
 
     def _capped(self, ballots: Ballots) -> Ballots:
         if self.cap is None:
             return ballots
         xp = namespace(ballots.counts)
-        return ballots._replace(counts=xp.minimum(ballots.counts, xp.asarray(self.cap, dtype=ballots.counts.dtype)))
+        return ballots.with_counts(xp.minimum(ballots.counts, xp.asarray(self.cap, dtype=ballots.counts.dtype)))
 
-    def _effective(self, ballots: Ballots) -> Ballots:
-        """Count observations for what they are worth if voters differ besides."""
-        return ballots._replace(counts=effective(ballots.counts, self._between))
-
-    @property
-    def _between(self) -> Any:
-        """ω²/σ²."""
-        if self.omega is None or self.sigma is None:
-            return self.between
-        return float(self.omega) ** 2 / np.asarray(self.sigma) ** 2
-
-    def _parted(self, ballots: Ballots) -> Fit:
-        """Fit with several ω/σ, the same for all decisions, and keep the one that makes the votes most probable."""
-        xp = namespace(ballots.counts)
-        size = float(xp.exp(xp.mean(typical(ballots))))
-        fits = [replace(self, omega=None, between=ratio / size).fit(ballots) for ratio in _APART]
-        return fits[int(np.argmax([float(xp.sum(xp.max(fit.log_evidence, axis=0))) for fit in fits]))]
-
-    def _sized(self, ballots: Ballots) -> Fit:
-        """Fit with each of several sizes of count error, and keep the one that makes the votes most probable."""
-        xp = namespace(ballots.counts)
-        fits = [replace(self, count_error=self.count_error(size)).fit(ballots) for size in _SIZES]
-        with np.errstate(divide="ignore"):  # of a weight of 0
-            heights = xp.stack([xp.max(fit.log_evidence + xp.log(fit.weight), axis=0) for fit in fits])
-        best = int(np.argmax(np.sum(np.asarray(heights).reshape(len(fits), -1), axis=1)))
-        return fits[best]
-
-    def _fit(
-        self,
-        ballots: Ballots,
-        counts: Any,
-        sigma: Array,
-        tau: Array,
-        weight: Array,
-        freedom: Array,
-        found: Peak | None,
-        start: Array | None = None,
-    ) -> Fit:
-        """Go on from the peak, where it is found, to the mean."""
-        means = Means(sigma[..., None, :], self.cap, counts, self._between)
-        ballots = stacked(ballots, len(tau))
-        prior = Prior(tau**-2.0, anchored(ballots))
-        if found is None:
-            found = peak(ballots, means, prior, start)
-        known = moments(ballots, means, prior, found, self.estimate)
-        return Fit(weight, sigma, tau, known, found.log_evidence, freedom, means)
-
-    def _counts(self, ballots: Ballots) -> Any:
-        """Return what counts stand for; refuse noise whose density has no sound curvature, or too many components."""
-        if self.count_error is not None and np.any(self._between):
+    def _assumptions(self, ballots: Ballots) -> Assumptions:
+        """Return what is given; refuse noise whose density has no sound curvature, or too many components."""
+        between = self.between
+        if self.omega is not None and self.sigma is not None:
+            between = float(self.omega) ** 2 / np.asarray(self.sigma) ** 2  # type: ignore[assignment]
+        if self.count_error is not None and np.any(between):
             raise InputError("either counts can be doubtful or voters can differ by omega; leave one of them out")
-        if ballots.kind == "differences" and not isinstance(self.noise, NormalNoise | None):
-            raise InputError("noise that is not normal is for rankings, favourites and values, not for differences")
-        if ballots.kind in CARDINAL and isinstance(self.noise, LaplaceNoise):
-            raise InputError("laplace noise is for rankings and favourites; for values, student:3 has heavy tails too")
+        check_noise(ballots, self.noise)
         counts = namespace(ballots.counts).where(ballots.multiplicity[..., None] > 0, ballots.counts, 0)
-        return mixture(self.count_error, self.noise, counts, *(self.count_range or ()))
+        stand_for = mixture(self.count_error, self.noise, counts, *(self.count_range or ()))
+        return Assumptions(self.sigma, self.tau, self.cap, stand_for, between, self.estimate)
 
-    def _sigma(self, ballots: Ballots) -> tuple[Array | None, Array]:
-        """Return σ as given or as values tell it, ``(..., alternative)``, None if unknown, and its freedom."""
-        xp = namespace(ballots.counts)
-        shape = ballots.mask.shape
-        sure = xp.full(shape[:-1], xp.inf, dtype=ballots.counts.dtype)
-        if self.sigma is not None:
-            return xp.broadcast_to(xp.asarray(self.sigma, dtype=sure.dtype), shape), sure
-        if ballots.kind in ("pairs", "rankings", "top"):
-            return None, sure
-        votes, counts, multiplicity, _ = ballots
-        if ballots.kind == "mixed":
-            votes = values_in(ballots)
-        if ballots.kind == "differences":
-            votes, seen = votes[..., None], xp.all(counts > 0, axis=-1, keepdims=True)
-            counts = xp.where(seen, 1 / xp.sum(1 / xp.where(counts > 0, counts, 1), axis=-1, keepdims=True), 0)
-        told = dispersion(votes, counts, multiplicity)
-        # Where nothing tells σ, the noise of a typical mean is taken to be as large as the spread of the truths.
-        level = xp.exp(typical(ballots) / 2) * spread_of_means(ballots) / 2**0.5
-        sigma = xp.where((told.freedom > 0)[..., None], told.sigma, level[..., None])
-        return xp.broadcast_to(sigma, shape), told.freedom
-
-    def fitted(self, ballots: Ballots, seed: int = 0) -> "Fitted":
-        """Return the rule as it came out for these votes."""
-        return Fitted(ballots, self.fit(ballots), self.estimate, seed)
+    def _scores(self, means: Array, found: PosteriorMixture, mask: Array) -> tuple[Array, Array]:
+        """Return scores; those closer than a small part of a standard deviation cannot be told apart."""
+        xp = namespace(means)
+        precision = xp.linalg.diagonal(found.moments.precision)
+        near = (_NEAR if means.dtype.itemsize == 8 else _NEAR_SINGLE) / xp.sqrt(xp.min(xp.abs(precision), axis=0))
+        near = near if means.ndim == near.ndim else near[..., None, :]
+        return xp.where(mask, means, -xp.inf), xp.where(mask, near, 0)
 
     def scores(self, ballots: Ballots) -> Array:
         """Return the scores alone; where nothing but the mode is wanted, to a thousandth of a standard deviation."""
-        unknown = self.omega == "estimated" or isinstance(self.count_error, type)
-        if self.estimate == "mean" or self.sigma is None or self.tau is None or unknown:
-            return self.score(ballots).scores
         xp = namespace(ballots.counts)
-        ballots = self._capped(ballots)
-        sigma, _ = self._sigma(self._effective(ballots))
-        means = Means(sigma[..., None, :], self.cap, self._counts(ballots), self._between)  # type: ignore[index]
-        tau = xp.full(ballots.mask.shape[:-1], float(self.tau), dtype=ballots.counts.dtype)
-        return xp.where(ballots.mask, mode(ballots, means, Prior(tau**-2.0, anchored(ballots))), -xp.inf)
+        unknown = self.omega == "estimated" or isinstance(self.count_error, type)
+        if self.estimate == "mode" and self.sigma is not None and self.tau is not None and not unknown:
+            capped = self._capped(ballots)
+            means = infer_mode(capped, self._assumptions(capped))
+        else:
+            found = self._infer(ballots)
+            means = found.average(found.moments.mean)
+        return xp.where(ballots.mask, means, -xp.inf)
 
-    def score(self, ballots: Ballots) -> Scores:
-        """Return the scores, and how far apart the same scores may be."""
-        return self.fitted(ballots).score(ballots)
+    def p_best(self, ballots: Ballots) -> Array:
+        """Return P(best) alone, ``(..., alternative)``, by draws from normals."""
+        return normal_p_best(self._infer(ballots), ballots.mask, _DRAWS, 0)
 
-    def weights(self, ballots: Ballots, origin: float = 0.0) -> Array:
-        """Return what each voter adds to each score, ``(..., voter, alternative)``."""
-        return self.fitted(ballots).weights(ballots, origin)
+    def refit(self, ballots: Ballots, fit: Fit) -> Fit:
+        """Fit other votes about the same alternatives, by the same scale."""
+        found = _posterior_of(fit)
+        several = ballots.stacked(len(found.tau))
+        model = found.model(several)
+        new = moments(several, model, peak(several, model, found.moments.mean), self.estimate)
+        found = found._replace(moments=new)
+        scores, rounding = self._scores(found.average(new.mean), found, ballots.mask)
+        return Fit(scores, rounding, _status(found), posterior=found)
 
-    def leave_one_out(self, ballots: Ballots) -> Scores:
-        """Return the same without each voter in turn, ``(..., voter, alternative)``."""
-        return self.fitted(ballots).leave_one_out(ballots)
+    def contributions(self, ballots: Ballots, fit: Fit, origin: float = 0.0) -> Array:
+        """Return what each voter adds to each score, ``(..., voter, alternative)``: τ² g_ij.
 
-    def details(self, ballots: Ballots) -> dict[str, Array]:
-        """Return nothing beside the belief."""
-        return {}
+        For values, what is common to all alternatives is shared out among voters by their counts, unless it is measured
+        from an ``origin``: then it is left out.
+        """
+        xp = namespace(ballots.counts)
+        found = _posterior_of(fit)
+        times = ballots.multiplicity[..., None]
+        several = ballots.stacked(len(found.tau))
+        pull = pulls(several, found.model(several), found.moments)
+        weights = xp.sum((found.weight * found.tau**2)[..., None, None] * pull, axis=0) * times
+        anchor = ballots.anchored
+        if origin or not possible(anchor):
+            return weights
+        rest = xp.where(ballots.mask, found.average(found.moments.mean), 0) - xp.sum(weights, axis=-2)
+        rest = xp.where(anchor[..., None], rest, 0)
+        seen = ballots.counts * times
+        whole = xp.sum(seen, axis=-2, keepdims=True)
+        return weights + rest[..., None, :] * seen / xp.where(whole > 0, whole, 1)
 
+    def leave_one_out(self, ballots: Ballots, fit: Fit) -> Fit:
+        """Return what the votes say without each voter in turn, by the same scale.
 
-def _way(ballots: Ballots) -> Array:
-    """Return a number for the way that each decision of a batch goes, ``(...)``, which is the way it would go alone."""
-    wanted, reached = reach(ballots)
-    many = _voters(ballots) > _most_voters(ballots)
-    return (wanted & reached) + 2 * many + 4 * anchored(ballots) + 8 * _differing(ballots)
+        In full where that is quick, else with what the other voters say kept as it was.
+        """
+        xp = namespace(ballots.counts)
+        found = _posterior_of(fit)
+        m = ballots.counts.shape[-2]
+        if m * m * found.moments.mean.size <= _REFITTED and not possible(tied_in_the_middle(ballots)):
+            several = ballots.leaving_out(range(m)).stacked(len(found.tau))
+            sigma = xp.expand_dims(xp.asarray(found.means.sigma), axis=-3)
+            tau = xp.broadcast_to(found.tau[..., None], (*found.tau.shape, m))
+            model = found._replace(tau=tau, means=replace(found.means, sigma=sigma)).model(several)
+            start = xp.broadcast_to(found.moments.mean[..., None, :], several.mask.shape)
+            without = moments(several, model, peak(several, model, start), self.estimate).mean
+        else:
+            several = ballots.stacked(len(found.tau))
+            without = means_without(several, found.model(several), found.moments)
+        scores, rounding = self._scores(found.average(without), found, ballots.seen_by_others)
+        return Fit(scores, rounding, xp.broadcast_to(fit.status[..., None], scores.shape[:-1]))
 
-
-def _differing(ballots: Ballots) -> Array:
-    """Say in which decisions of mixed votes somebody gives a difference, ``(...)``."""
-    if ballots.kind != "mixed":
-        return np.zeros(ballots.mask.shape[:-1], dtype=bool)
-    given = ~np.isnan(ballots.votes[..., 1]) & (ballots.counts > 0)
-    return np.any(given & (ballots.multiplicity > 0)[..., None], axis=(-2, -1))
-
-
-def _plain(ballots: Ballots) -> Ballots:
-    """Return mixed votes that go the same way as rankings, if they are nothing else."""
-    if ballots.kind != "mixed" or is_jax(ballots.counts) or np.any(anchored(ballots) | _differing(ballots)):
-        return ballots
-    return coarsened(ballots, "rankings")
-
-
-def _voters(ballots: Ballots) -> Array:
-    """Return how many ballots say something, ``(...)``; in JAX, whose programs have one shape, how many there are."""
-    if is_jax(ballots.counts):
-        return np.full(ballots.mask.shape[:-1], ballots.counts.shape[-2])
-    return np.sum(ballots.multiplicity > 0, axis=-1)
-
-
-def _most_voters(ballots: Ballots) -> Array:
-    """Return of how many voters the scale is found, at most, ``(...)``."""
-    n = ballots.counts.shape[-1] if is_jax(ballots.counts) else np.sum(ballots.mask, axis=-1)
-    return np.maximum(_LEAST, _MANY // np.maximum(n, 1))
-
-
-def _some(ballots: Ballots) -> Ballots:
-    """Return some of the voters where there are very many, evenly chosen from those who say something."""
-    voters, most = _voters(ballots), _most_voters(ballots)
-    if not np.any(voters > most):
-        return ballots
-    xp = namespace(ballots.counts)
-    step = xp.asarray(-(-voters // most))[..., None]
-    present = xp.ones(ballots.multiplicity.shape, dtype=bool) if is_jax(ballots.counts) else ballots.multiplicity > 0
-    place = xp.cumulative_sum(xp.astype(present, xp.int32), axis=-1) - 1
-    chosen = present & (place % step == 0)
-    number = int(np.max(-(-voters // -(-voters // most))))
-    first = xp.argsort(xp.astype(~chosen, xp.int32), axis=-1, stable=True)[..., :number]
-    votes, counts, multiplicity, mask = ballots
-    multiplicity = xp.where(chosen, multiplicity, 0)
-    axis = mask.ndim - 1
-
-    def taken(x: Array) -> Array:
-        return xp.take_along_axis(x, xp.reshape(first, (*first.shape, *[1] * (x.ndim - first.ndim))), axis=axis)
-
-    return type(ballots)(taken(votes), taken(counts), taken(multiplicity), mask)
+    def belief(self, ballots: Ballots, fit: Fit, seed: int = 0) -> Belief:
+        """Say how sure a single decision is, from draws of the posterior."""
+        return believe(ballots, _posterior_of(fit), seed)
 
 
-def _measured(ballots: Ballots) -> Ballots:
-    """Return what tells σ: where nobody gives values, the differences among mixed votes."""
-    if ballots.kind != "mixed" or is_jax(ballots.counts) or np.any(anchored(ballots)):
-        return ballots
-    return Differences(ballots.votes[..., 1, 1], *ballots[1:])
+def _posterior_of(fit: Fit) -> PosteriorMixture:
+    assert fit.posterior is not None
+    return fit.posterior
 
 
-def _exponential(shape: tuple[int, ...], log: Array) -> Array:
-    xp = namespace(log)
-    return xp.broadcast_to(xp.exp(log)[..., None], (*log.shape, shape[-1]))
-
-
-def _constant(value: float, log: Array) -> Array:
-    return namespace(log).full_like(log, value)
-
-
-def _repeated(sigma: Array, log: Array) -> Array:
-    return namespace(sigma).broadcast_to(sigma, (len(log), *sigma.shape))
+def _status(found: PosteriorMixture) -> Array:
+    """Say for each decision whether the search arrived."""
+    xp = namespace(found.weight)
+    status = xp.where(found.converged, int(Status.CONVERGED), int(Status.STOPPED))
+    return xp.where(found.fell_back, int(Status.MODE), status)

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from veritally.arrays import Array, by_alternative, by_cost, for_loop, namespace, ndtr, normals, while_loop
-from veritally.rules.rule import Encoding, Sigma
+from veritally.rules.sums import Encoder, Encoding, Sigma
 from veritally.votes.ballots import Ballots
 
 _NEGLIGIBLE = 24.0  # minus the logarithm of what may lie beyond the ends of the quadrature, relative to its peak
 
 
 @dataclass(frozen=True)
-class TopZero:
+class TopZero(Encoder):
     """The favourite's own precision.
 
         w_ij = √c_ij/σ_j for the favourite j, 0 for the others
@@ -43,7 +43,7 @@ class TopZero:
 
 
 @dataclass(frozen=True)
-class TopLowerBound:
+class TopLowerBound(Encoder):
     """The favourite compared with each other alternative in turn.
 
     A heuristic: the gradient at V = 0 of a lower bound, the product of the probabilities of the single comparisons
@@ -77,7 +77,7 @@ class TopLowerBound:
 
 
 @dataclass(frozen=True)
-class TopGradient:
+class TopGradient(Encoder):
     """The exact gradient at V = 0 of the log-probability of the favourites.
 
     Voter i prefers j with probability P = ∫ φ_ij(x) Π_k Φ_ik(x) dx. The gradient has, for each other alternative,
@@ -126,7 +126,7 @@ class TopGradient:
 
 
 @dataclass(frozen=True, eq=False)  # equal only to itself: what one rule draws is no other's to share
-class TopMonteCarlo:
+class TopMonteCarlo(Encoder):
     """The gradient at V = 0 of the log-probability of the favourites, estimated from random draws.
 
     As published: ``samples`` draws x of the favourite's mean for each voter, s(x) = Π_k Φ_ik(x), and

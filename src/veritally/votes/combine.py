@@ -1,14 +1,18 @@
 """Putting profiles together: more voters on one decision, or many decisions in one batch."""
 
-import math
-from collections.abc import Hashable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
 
 from veritally.arrays import Array, namespace
 from veritally.errors import InputError
-from veritally.votes.ballots import Ballots, Kind, ballots_of, coarsened
+from veritally.votes.ballots import Ballots, SingleKind, frozen
+from veritally.votes.differences import Differences
+from veritally.votes.kinds import finest_first
 from veritally.votes.labels import Labels
+from veritally.votes.layout import Field
+from veritally.votes.mixed import Mixed
 from veritally.votes.profile import Profile
+from veritally.votes.rankings import Rankings
+from veritally.votes.top import TopChoices
 
 
 def concat(profiles: Sequence[Profile]) -> Profile:
@@ -23,9 +27,9 @@ def concat(profiles: Sequence[Profile]) -> Profile:
     >>> both.voters, both.alternatives
     (('u', 'v', 'w', 'x'), ('A', 'B', 'C'))
     """
-    profiles = _mixed(profiles)
-    first = _alike(profiles)
-    if any(profile._alternatives.each or profile._voters.each for profile in profiles):
+    if not profiles:
+        raise InputError("there are no profiles to put together")
+    if any(profile.names_differ for profile in profiles):
         raise InputError(
             "the decisions of a batch differ in their names; concat takes profiles about the same decisions"
         )
@@ -34,18 +38,21 @@ def concat(profiles: Sequence[Profile]) -> Profile:
     if len({profile.decisions for profile in profiles}) > 1:
         raise InputError("concat takes profiles about the same decisions, in the same order")
     alternatives = list(dict.fromkeys(name for profile in profiles for name in profile.alternatives))
-    if first.kind == "differences" and any(list(profile.alternatives) != alternatives for profile in profiles):
-        raise InputError("differences can only be put together for the same two alternatives in the same order")
-    named = any(profile._voters.names is not None for profile in profiles)
-    voters = [name for profile in profiles for name in profile.voters]
+    for profile in profiles:
+        if profile.ballots.part(Differences) is not None and list(profile.alternatives[:2]) != alternatives[:2]:
+            raise InputError("differences can only be put together for the same two alternatives in the same order")
     aligned = [_aligned(profile, alternatives) for profile in profiles]
-    xp = namespace(*(ballots.votes for ballots in aligned))
-    axis = len(first.batch)
-    votes, counts, multiplicity = (xp.concat([xp.asarray(b[field]) for b in aligned], axis=axis) for field in range(3))
-    return first._with(
-        ballots=ballots_of(first.kind, votes, counts, multiplicity),
-        _voters=Labels.of(voters if named else None, len(voters), (), "voter"),
-        _alternatives=Labels.of(alternatives, len(alternatives), (), "alternative"),
+    axis = len(profiles[0].batch)
+
+    def one_after_the_other(field: Field, arrays: list[Array]) -> Array:
+        return namespace(*arrays).concat(arrays, axis=axis) if "voter" in field.axes else arrays[0]
+
+    voters = [name for profile in profiles for name in profile.voters]
+    named = any(profile.voter_labels.names is not None for profile in profiles)
+    return profiles[0].with_ballots(
+        _together(aligned, one_after_the_other),
+        voter_labels=Labels.of(voters if named else None, len(voters), (), "voter"),
+        alternative_labels=Labels.of(alternatives, len(alternatives), (), "alternative"),
     )
 
 
@@ -57,46 +64,18 @@ def stack(profiles: Sequence[Profile], decisions: Sequence[Hashable] | None = No
     >>> stack([Profile(top=["A", "B"]), Profile(top=["X", "Y", "Z"])], decisions=["first", "second"])
     Profile(2 decisions, 3 voters, 3 alternatives, top)
     """
-    profiles = _mixed(profiles)
-    first = _alike(profiles)
+    if not profiles:
+        raise InputError("there are no profiles to put together")
     if any(profile.batch for profile in profiles):
         raise InputError("stack takes single decisions, not batches")
     m, n = (max(profile.shape[axis] for profile in profiles) for axis in (0, 1))
-    votes_size = {"differences": (m,), "mixed": (m, n, 3), "pairs": (m, n, n)}.get(first.kind, (m, n))
-    sizes = (votes_size, (m, n), (m,))
-    xp = namespace(*(profile.counts for profile in profiles))
-    votes, counts, multiplicity = (
-        xp.stack([_padded(xp.asarray(profile.ballots[field]), size, fill) for profile in profiles])
-        for field, (size, fill) in enumerate(zip(sizes, (_blank(first), 0, 0), strict=True))
-    )
-    return first._with(
-        ballots=ballots_of(first.kind, votes, counts, multiplicity),
+    padded = [profile.ballots.padded(m, n) for profile in profiles]
+    return profiles[0].with_ballots(
+        _together(padded, lambda _, arrays: namespace(*arrays).stack(arrays)),
+        voter_labels=Labels(m, tuple(profile.voters for profile in profiles), each=True),
+        alternative_labels=Labels(n, tuple(profile.alternatives for profile in profiles), each=True),
         decisions=Labels.of(decisions, len(profiles), (), "decision").names,
-        _voters=Labels(m, tuple(profile.voters for profile in profiles), each=True),
-        _alternatives=Labels(n, tuple(profile.alternatives for profile in profiles), each=True),
     )
-
-
-def _mixed(profiles: Sequence[Profile]) -> Sequence[Profile]:
-    """Bring votes of different kinds into one form."""
-    kinds = {profile.kind for profile in profiles}
-    if len(kinds) <= 1:
-        return profiles
-    if "pairs" in kinds:
-        raise InputError("pairs cannot be put together with other votes; take their as_rankings() first")
-    ballots = [coarsened(profile.ballots, "mixed") for profile in profiles]
-    if kinds == {"rankings", "top"}:
-        ballots = [coarsened(own, "rankings") for own in ballots]
-    return [profile._with(ballots=own) for profile, own in zip(profiles, ballots, strict=True)]
-
-
-def _alike(profiles: Sequence[Profile]) -> Profile:
-    kinds = sorted({profile.kind for profile in profiles})
-    if not kinds:
-        raise InputError("there are no profiles to put together")
-    if len(kinds) > 1:
-        raise InputError(f"cannot put {' and '.join(kinds)} together; coarsen them to one kind first")
-    return profiles[0]
 
 
 def _aligned(profile: Profile, alternatives: list[Hashable]) -> Ballots:
@@ -105,32 +84,40 @@ def _aligned(profile: Profile, alternatives: list[Hashable]) -> Ballots:
         return profile.ballots
     missing = [name for name in alternatives if name not in profile.alternatives]
     own = {name: j for j, name in enumerate([*profile.alternatives, *missing])}
-    votes, counts, *_ = profile.ballots
-    xp = namespace(counts)
-    columns = xp.asarray([own[name] for name in alternatives])
-
-    def spread(x: Array, fill: Array | float, axis: int = len(profile.batch) + 1) -> Array:
-        shape = (*x.shape[:axis], len(missing), *x.shape[axis + 1 :])
-        wide = xp.concat([x, xp.broadcast_to(xp.asarray(fill, dtype=x.dtype), shape)], axis=axis)
-        return xp.take(wide, columns, axis=axis)
-
-    wide = spread(votes, _blank(profile))
-    if profile.kind == "pairs":
-        wide = spread(wide, 0, len(profile.batch) + 2)
-    return profile.ballots._replace(votes=wide, counts=spread(counts, 0))
+    wide = profile.ballots.padded(len(profile), len(own))
+    return wide.select(range(len(profile)), [own[name] for name in alternatives])
 
 
-def _blank(profile: Profile) -> Any:
-    """Return what stands for no vote."""
-    kinds: dict[Kind, Any] = {"values": math.nan, "differences": math.nan, "mixed": [math.nan, math.nan, 0]}
-    return kinds.get(profile.kind, 0)
+def _together(several: Sequence[Ballots], join: Callable[[Field, list[Array]], Array]) -> Ballots:
+    """Join ballots of one or of different kinds, array by array."""
+    forms = _in_one_form(several)
+    xp = namespace(*(ballots.mask for ballots in forms))
+    columns = zip(*(ballots.arrays for ballots in forms), strict=True)
+
+    def joined(field: Field, _: Array) -> Array:
+        return join(field, [xp.asarray(x) for x in next(columns)])
+
+    return forms[0].each_field(joined).masked().map(frozen)
 
 
-def _padded(x: Array, size: tuple[int, ...], fill: Any) -> Array:
-    """Lengthen each axis: nobody there, nothing seen."""
-    xp = namespace(x)
-    for axis, length in enumerate(size):
-        shape = (*x.shape[:axis], length - x.shape[axis], *x.shape[axis + 1 :])
-        if length > x.shape[axis]:
-            x = xp.concat([x, xp.broadcast_to(xp.asarray(fill, dtype=x.dtype), shape)], axis=axis)
-    return x
+def _in_one_form(several: Sequence[Ballots]) -> Sequence[Ballots]:
+    """Bring ballots of different kinds into one form: mixed ones with the same parts.
+
+    Rankings and favourites become rankings, in which a favourite stands above all others.
+    """
+    parts = [ballots.parts for ballots in several]
+    kinds = {type(part) for own in parts for part in own}
+    if {Rankings, TopChoices} <= kinds:
+        kinds = kinds - {TopChoices}
+        parts = [
+            tuple(Rankings.made_from(part) if isinstance(part, TopChoices) else part for part in own) for own in parts
+        ]
+    if len(kinds) == 1 and not any(isinstance(ballots, Mixed) for ballots in several):
+        return [own[0] for own in parts]
+    return [Mixed.of([_of_kind(kind, own) for kind in finest_first(kinds)]) for own in parts]
+
+
+def _of_kind(kind: type[SingleKind], parts: Sequence[SingleKind]) -> SingleKind:
+    """Return the part of one kind, without votes where there is none."""
+    own = next((part for part in parts if isinstance(part, kind)), None)
+    return kind.none_of(parts[0]) if own is None else own

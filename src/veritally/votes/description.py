@@ -9,6 +9,7 @@ import numpy as np
 from veritally.errors import quoted, short
 from veritally.votes.labels import first_few
 from veritally.votes.profile import Profile
+from veritally.votes.rankings import Ordinal, Rankings
 
 _ABSURD = 100  # times the median count: worth a second look
 _PLAIN = 1e9  # numbers that are written with all their digits
@@ -75,7 +76,7 @@ def describe(profile: Profile) -> Description:
     {'complete': 1, 'with ties or several blanks': 0, 'partial': 1, 'empty': 0}
     """
     kind = profile.kind
-    profile = profile if kind == "top" else profile.as_rankings()
+    profile = profile if isinstance(profile.ballots, Ordinal) else profile.as_rankings()
     singles = profile.unstack() if profile.batch else [profile]
     shapes = dict.fromkeys(("complete", "with ties or several blanks", "partial", "empty"), 0)
     oddities: list[str] = []
@@ -106,11 +107,7 @@ def _shapes(profile: Profile) -> dict[str, int]:
     seen = counts > 0
     empty = ~seen.any(axis=-1)
     partial = ~empty & (seen.sum(axis=-1) < mask.sum())
-    if profile.kind == "top":
-        tied = np.asarray(profile.top).max(axis=-1) < 1
-    else:
-        ranks = np.sort(np.asarray(profile.ranks), axis=-1)
-        tied = ((np.diff(ranks, axis=-1) == 0) & (ranks[:, 1:] > 0)).any(axis=-1)
+    tied = np.asarray(_ordinal(profile).tied())
     whole = ~empty & ~partial
     return {
         "complete": int((whole & ~tied).sum()),
@@ -150,15 +147,18 @@ def _oddities(profile: Profile) -> list[str]:
     if len(profile) == 1:
         found.append("there is a single voter")
     found += claims(profile)
-    if profile.kind != "top":
-        ranks = np.asarray(profile.ranks)
-        flat = (seen.sum(axis=-1) > 1) & (
-            np.where(seen, ranks, -np.inf).max(-1) == np.where(seen, ranks, np.inf).min(-1)
-        )
-        if flat.any():
-            names = [str(profile.voters[i]) for i in np.flatnonzero(flat)]
-            found.append(f"voter {first_few(names, 5)} puts everything level")
+    ballots = _ordinal(profile)
+    level = (seen.sum(axis=-1) > 1) & ~np.asarray(ballots.says_something())
+    if level.any() and isinstance(ballots, Rankings):
+        names = [str(profile.voters[i]) for i in np.flatnonzero(level)]
+        found.append(f"voter {first_few(names, 5)} puts everything level")
     return found
+
+
+def _ordinal(profile: Profile) -> Ordinal:
+    """Return the rankings or favourites that are described."""
+    assert isinstance(profile.ballots, Ordinal)
+    return profile.ballots
 
 
 def _with_twin(name: str, twins: Mapping[str, str]) -> str:

@@ -1,8 +1,9 @@
 """Labels: the user's names along one axis, for one decision or for each decision of a batch."""
 
+import difflib
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,3 +95,20 @@ def _unique(names: Sequence[Hashable], size: int, what: str, padded: bool = Fals
         twice = Counter(names).most_common(1)[0][0]
         raise InputError(f"the {what} name {quoted(twice)} stands twice; names must differ")
     return tuple(names)
+
+
+def find(name: Hashable, position: Mapping[Any, int], what: str) -> int:
+    """Look a name up, or suggest the nearest."""
+    try:
+        return position[name]
+    except KeyError:
+        known = {str(known): known for known in position}
+        near = difflib.get_close_matches(str(name), known, n=1)
+        some = ", ".join(map(quoted, [*position][:20]))
+        hint = f"did you mean {quoted(known[near[0]])}?" if near else f"known are {some}"
+        raise InputError(f"{what} {quoted(name)} is unknown; {hint}") from None
+
+
+def require_known(name: Hashable, known: Iterable[Hashable], what: str) -> None:
+    """Refuse a name that is not among those known, suggesting the nearest."""
+    find(name, {other: i for i, other in enumerate(known)}, what)

@@ -9,33 +9,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from veritally.arrays import Array, midranks, namespace
+from veritally.arrays import Array, namespace
 from veritally.errors import InputError, InputWarning, quoted
-from veritally.votes.ballots import (
-    Ballots,
-    Kind,
-    Where,
-    ballots_of,
-    check_counts,
-    check_multiplicity,
-    check_pairs,
-    check_unseen,
-    coarsened,
-    comparisons,
-    favourites_from,
-    find,
-    from_zero_on,
-    frozen,
-    numbers,
-    preference_from_ranks,
-    rankings_from,
-    ranks_from_order,
-    reject,
-    shared,
-    square,
-    whole_multiplicity,
-)
-from veritally.votes.labels import Labels
+from veritally.votes.ballots import Ballots, Kind, SingleKind, frozen
+from veritally.votes.forms import votes_given
+from veritally.votes.labels import Labels, find
+from veritally.votes.pairs import Pairs
+from veritally.votes.top import TopChoices
+from veritally.votes.validation import checked_counts, checked_multiplicity, numbers, whole_multiplicity
+from veritally.votes.values import Values
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -90,8 +72,8 @@ class Profile:
 
     ballots: Ballots
     decisions: tuple[Hashable, ...] | None
-    _alternatives: Labels
-    _voters: Labels
+    alternative_labels: Labels
+    voter_labels: Labels
 
     def __init__(
         self,
@@ -108,29 +90,11 @@ class Profile:
         voters: Sequence[Any] | None = None,
         decisions: Sequence[Hashable] | None = None,
     ) -> None:
-        if sum(votes is not None for votes in (ranks, order, values, differences, top, pairs)) != 1:
-            raise InputError("give the votes as exactly one of ranks=, order=, values=, differences=, top= or pairs=")
-        if pairs is not None:
-            if counts is not None:
-                raise InputError("the counts of pairs are their comparisons; leave counts= out")
-            pairs = square(pairs)
         counts = None if counts is None else numbers(counts, "counts")
         width = counts.shape[-1] if counts is not None and counts.ndim > 1 and counts.shape[-1] > 1 else None
-        if order is not None:
-            ranks, alternatives = ranks_from_order(order, alternatives, width)
-        if top is not None:
-            kind: Kind = "top"
-            votes, alternatives = favourites_from(top, alternatives, width)
-        elif pairs is not None:
-            kind, votes = "pairs", pairs
-        elif ranks is not None:
-            kind, votes = "rankings", numbers(ranks, "ranks")
-        elif values is not None:
-            kind, votes = "values", numbers(values, "values")
-        else:
-            kind, votes = "differences", numbers(differences, "differences")
-        whole = tuple(votes.shape)
-        shape = {"differences": (*whole, 2), "pairs": whole[:-1]}.get(kind, whole)
+        forms = {"ranks": ranks, "order": order, "values": values, "differences": differences, "top": top}
+        kind, votes, alternatives = votes_given({**forms, "pairs": pairs}, alternatives, width)
+        shape = kind.shape_of(votes)
         if len(shape) < 2 or 0 in shape[:-1]:
             raise InputError(
                 f"votes need a voter and an alternative axis and at least one voter, not the shape {shape}"
@@ -141,10 +105,10 @@ class Profile:
         if decisions is not None and len(batch) != 1:
             raise InputError(f"decision names need one batch axis, not a batch of shape {batch}")
 
-        self._set("_alternatives", Labels.of(alternatives, shape[-1], batch, "alternative"))
-        self._set("_voters", Labels.of(voters, shape[-2], batch, "voter"))
+        self._set("alternative_labels", Labels.of(alternatives, shape[-1], batch, "alternative"))
+        self._set("voter_labels", Labels.of(voters, shape[-2], batch, "voter"))
         self._set("decisions", decisions if decisions is None else Labels.of(decisions, batch[0], (), "decision").names)
-        for d, names in enumerate(self.alternatives if self._alternatives.each else ()):
+        for d, names in enumerate(self.alternatives if self.alternative_labels.each else ()):
             if len(names) < 2:
                 name = d if self.decisions is None else self.decisions[d]
                 raise InputError(f"decision {quoted(name)}: there is a single alternative; it needs two")
@@ -154,84 +118,47 @@ class Profile:
 
     def renamed(self, decision: str, voter: str, alternative: str) -> Self:
         """Name decisions, voters and alternatives, the same in all decisions, by prefixes and numbers from 1 on."""
-        if self._voters.each or self._alternatives.each:
+        if self.names_differ:
             raise InputError("the decisions differ in their names; rename within one decision of unstack()")
         batch = {"decisions": tuple(f"{decision}{d + 1}" for d in range(self.batch[0]))} if self.batch else {}
         n, m = self.shape[-1], self.shape[-2]
         return self._with(
             **batch,
-            _alternatives=Labels(n, tuple(f"{alternative}{j + 1}" for j in range(n))),
-            _voters=Labels(m, tuple(f"{voter}{i + 1}" for i in range(m))),
+            alternative_labels=Labels(n, tuple(f"{alternative}{j + 1}" for j in range(n))),
+            voter_labels=Labels(m, tuple(f"{voter}{i + 1}" for i in range(m))),
         )
 
     @classmethod
     def trusted(cls, ballots: Ballots) -> Self:
         """Wrap arrays that are known to be right, without names."""
         new = object.__new__(cls)
-        new._set("ballots", _frozen(ballots))
+        new._set("ballots", ballots.map(frozen))
         new._set("decisions", None)
-        new._set("_alternatives", Labels(ballots.counts.shape[-1]))
-        new._set("_voters", Labels(ballots.counts.shape[-2]))
+        new._set("alternative_labels", Labels(ballots.counts.shape[-1]))
+        new._set("voter_labels", Labels(ballots.counts.shape[-2]))
         return new
 
     def _validated(
-        self, kind: Kind, votes: Array, counts: Array | None, multiplicity: Any, shape: tuple[int, ...]
+        self, kind: type[SingleKind], votes: Array, counts: Array | None, multiplicity: Any, shape: tuple[int, ...]
     ) -> Ballots:
         """Check what came in, resolve blanks, and make the arrays that everything else trusts."""
-        where = partial(self._place, len(shape) - 2)
+        where = partial(self.place, len(shape) - 2)
         xp = namespace(votes, counts)
-        votes = xp.asarray(votes)
+        votes, exists = xp.asarray(votes), self._existing(shape)
         dtype = votes.dtype if xp.isdtype(votes.dtype, "real floating") else xp.asarray(0.0).dtype
-        exists = self._existing(shape)
-        if kind == "pairs":
-            check_pairs(votes, where)
-            counts = comparisons(votes)
-            reject((counts > 0) & ~xp.asarray(exists), "comparisons with what is not there", where)
-        if counts is None:
-            counts = exists
-        counts = xp.asarray(counts, dtype=dtype)
-        if tuple(counts.shape) not in (shape, (*shape[:-1], 1)):
-            raise InputError(f"counts have the shape {tuple(counts.shape)}; these votes need {shape}")
-        check_counts(counts, where)
-        counts = xp.where(xp.asarray(exists), counts, 0)
-        multiplicity = 1 if multiplicity is None else numbers(multiplicity, "multiplicity")
-        multiplicity = xp.asarray(multiplicity, dtype=dtype)
-        if tuple(multiplicity.shape) not in ((), shape[:-1]):
-            raise InputError(f"multiplicity has the shape {tuple(multiplicity.shape)}; these votes need {shape[:-1]}")
-        check_multiplicity(multiplicity, where)
-        multiplicity = xp.broadcast_to(multiplicity, shape[:-1])
-
-        if kind == "rankings":
-            if (zeros := from_zero_on(votes, counts)) is not None:
-                warnings.warn(_zeros_said(np.asarray(zeros), where), InputWarning, stacklevel=3)
-            votes = preference_from_ranks(votes, where)
-        if kind == "top":
-            voted = votes
-        elif kind == "pairs":
-            voted = counts > 0
-        else:
-            singular = kind.removesuffix("s")
-            votes = xp.asarray(votes, copy=True)  # the caller's own array stays the caller's
-            reject(xp.isinf(votes), f"the {singular} is infinite; {kind} are finite numbers", where)
-            voted = ~xp.isnan(votes)
-        if kind == "differences":
-            voted = xp.broadcast_to(voted[..., None], shape)
-        check_unseen(voted, counts, where)
-
-        silent = ~xp.any(voted, axis=-1)
-        counts = xp.where(silent[..., None], 0, counts)
-        if kind == "rankings":
-            votes = rankings_from(votes, counts)
-        elif kind == "top":
-            votes = shared(votes, dtype)
-        return ballots_of(kind, votes, counts, multiplicity)
+        own = kind.counts_in(votes, exists, where)
+        if own is not None and counts is not None:
+            raise InputError("the counts of pairs are their comparisons; leave counts= out")
+        given = next(xp.asarray(x, dtype=dtype) for x in (own, counts, exists) if x is not None)
+        counts = checked_counts(given, exists, shape, where)
+        return kind.checked(votes, counts, checked_multiplicity(multiplicity, counts, where), where)
 
     def _existing(self, shape: tuple[int, ...]) -> Array:
         """Return which cells are no padding."""
-        voters, alternatives = self._voters.existing()[..., :, None], self._alternatives.existing()[..., None, :]
-        return np.broadcast_to(voters & alternatives, shape)
+        voters, alternatives = self.voter_labels.existing(), self.alternative_labels.existing()
+        return np.broadcast_to(voters[..., :, None] & alternatives[..., None, :], shape)
 
-    def _place(self, depth: int, index: tuple[int, ...]) -> str:
+    def place(self, depth: int, index: tuple[int, ...]) -> str:
         """Say which voter (and alternative) an index below ``depth`` batch axes means."""
         decision = index[0] if depth else None
         words = (
@@ -239,12 +166,16 @@ class Profile:
             if depth
             else []
         )
-        axes = ((self._voters, "voter"), (self._alternatives, "alternative"))
+        axes = ((self.voter_labels, "voter"), (self.alternative_labels, "alternative"))
         words += [f"{what} {labels.word(i, decision)}" for (labels, what), i in zip(axes, index[depth:], strict=False)]
         return ", ".join(words)
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
+
+    def with_ballots(self, ballots: Ballots, **names: Any) -> Self:
+        """Return a profile like this one with other ballots, which need no check, and perhaps other names."""
+        return self._with(ballots=ballots.map(frozen), **names)
 
     def _with(self, **changes: Any) -> Self:
         """Return a profile like this one but for changes that need no check."""
@@ -273,12 +204,17 @@ class Profile:
     @property
     def alternatives(self) -> tuple[Any, ...]:
         """Names of the alternatives; where decisions differ in them, a tuple of names for each."""
-        return self._alternatives.at()
+        return self.alternative_labels.at()
 
     @property
     def voters(self) -> tuple[Any, ...]:
         """Names of the voters; where decisions differ in them, a tuple of names for each."""
-        return self._voters.at()
+        return self.voter_labels.at()
+
+    @property
+    def names_differ(self) -> bool:
+        """Whether decisions of a batch have names of their own for voters or alternatives."""
+        return self.voter_labels.each or self.alternative_labels.each
 
     @property
     def decision_names(self) -> tuple[Any, ...]:
@@ -298,10 +234,10 @@ class Profile:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What can be used but deserves a look."""
-        silent = np.argwhere(self._voters.existing() & ~np.any(np.asarray(self.counts) > 0, axis=-1))
+        silent = np.argwhere(self.voter_labels.existing() & ~np.any(np.asarray(self.counts) > 0, axis=-1))
         if not len(silent):
             return ()
-        names = [self._place(len(self.batch), tuple(map(int, index))) for index in silent[:3]]
+        names = [self.place(len(self.batch), tuple(map(int, index))) for index in silent[:3]]
         more = f" and {len(silent) - 3} more" if len(silent) > 3 else ""
         return (f"{'; '.join(names)}{more}: no usable vote, ignored",)
 
@@ -317,13 +253,13 @@ class Profile:
 
     def as_differences(self) -> Self:
         """Two alternatives: keep only x_i2 − x_i1, for voters who gave both values."""
-        if self.kind not in ("pairs", "values", "differences") or self.shape[-1] != 2:
+        if not self.ballots.measured or self.shape[-1] != 2:
             raise InputError(f"differences need values for two alternatives, not {self.kind} for {self.shape[-1]}")
         return self.coarsened("differences")
 
     def as_rankings(self) -> Self:
         """Keep only who was put above whom."""
-        if self.kind == "top":
+        if isinstance(self.ballots, TopChoices):
             raise InputError("a favourite is less than a ranking; give ranks= or order=")
         return self.coarsened("rankings")
 
@@ -333,39 +269,42 @@ class Profile:
 
     def coarsened(self, kind: Kind | None) -> Self:
         """Keep only what votes of ``kind``, no finer than these, say; None for all."""
-        return self if kind in (None, self.kind) else self._with(ballots=_frozen(coarsened(self.ballots, kind)))
+        return self if kind in (None, self.kind) else self.with_ballots(self.ballots.coarsened(kind))
+
+    def _votes(self, kind: Kind) -> Array:
+        """Return the array of votes of one kind."""
+        return self.coarsened(kind).ballots.votes
 
     def seen_once(self) -> Self:
         """Forget how much the voters saw, but not what; pairs become rankings."""
-        if self.kind == "pairs":
+        if self.ballots.part(Pairs) is not None:
             return self.as_rankings().seen_once()
-        votes, counts, multiplicity, _ = self.ballots
-        once = namespace(counts).astype(counts > 0, counts.dtype)
-        return self._with(ballots=ballots_of(self.kind, votes, once, multiplicity))
+        counts = self.counts
+        return self.with_ballots(self.ballots.with_counts(namespace(counts).astype(counts > 0, counts.dtype)))
 
     @property
     def values(self) -> Array:
         """x_ij, ``(..., voter, alternative)``, NaN for blank; of pairs, the share of comparisons won."""
-        if self.kind not in ("pairs", "values"):
+        if not isinstance(self.ballots, Pairs | Values):
             raise InputError(f"these votes are {self.kind}, not values")
-        return self.coarsened("values").ballots.votes
+        return self._votes("values")
 
     @property
     def pairs(self) -> Array:
         """How often each voter preferred the one to the other, ``(..., voter, alternative, alternative)``."""
-        if self.kind != "pairs":
+        if not isinstance(self.ballots, Pairs):
             raise InputError(f"these votes are {self.kind}, not pairs")
         return self.ballots.votes
 
     @property
     def differences(self) -> Array:
         """x_i2 − x_i1, ``(..., voter)``, NaN for blank."""
-        return self.as_differences().ballots.votes
+        return self.as_differences()._votes("differences")
 
     @property
     def ranks(self) -> Array:
         """Midranks among what each voter saw, ``(..., voter, alternative)``, 0 for unseen."""
-        return self.as_rankings().ballots.votes
+        return self.as_rankings()._votes("rankings")
 
     @property
     def order(self) -> list[list[list[Any]]]:
@@ -382,7 +321,7 @@ class Profile:
     @property
     def top(self) -> Array:
         """Each voter's share for each alternative, ``(..., voter, alternative)``: 1 for a single favourite."""
-        return self.as_top().ballots.votes
+        return self._votes("top")
 
     def to_pref_voting(self) -> Any:
         """Return a single decision as a ``Profile`` of pref_voting, or a ``ProfileWithTies`` where orders need it.
@@ -399,7 +338,7 @@ class Profile:
         orders = self.order
         position = {name: j for j, name in enumerate(self.alternatives)}
         names = {j: str(name) for name, j in position.items()}
-        whole = whole_multiplicity(self.multiplicity, partial(self._place, 0))
+        whole = whole_multiplicity(self.multiplicity, partial(self.place, 0))
         voting = [(order, many) for order, many in zip(orders, whole, strict=True) if order and many]
         if not voting:
             raise InputError("pref_voting needs at least one vote, and there is none")
@@ -418,34 +357,16 @@ class Profile:
 
         Ranks close up over alternatives that are left out; a favourite that is left out leaves no vote.
         """
-        keep = self._positions(self._voters, voters, "voter")
-        chosen = self._positions(self._alternatives, alternatives, "alternative")
+        keep = self._positions(self.voter_labels, voters, "voter")
+        chosen = self._positions(self.alternative_labels, alternatives, "alternative")
         if not keep:
             raise InputError("no voter would be left; a decision needs at least one")
         if len(chosen) < 2:
             raise InputError("a single alternative would be left; a decision needs at least two")
-        votes, counts, multiplicity, _ = self.ballots
-        xp = namespace(votes)
-        rows, columns = xp.asarray(keep), xp.asarray(chosen)
-        counts = xp.take(xp.take(counts, rows, axis=-2), columns, axis=-1)
-        if self.kind == "differences":
-            votes = xp.take(votes, rows, axis=-1) * (1 if chosen == [0, 1] else -1)
-        else:
-            axis = len(self.batch)
-            votes = xp.take(xp.take(votes, rows, axis=axis), columns, axis=axis + 1)
-        if self.kind == "pairs":
-            votes = xp.take(votes, columns, axis=-1)
-            counts = comparisons(votes)
-        if self.kind == "rankings":
-            votes = midranks(xp.where(votes > 0, votes, xp.nan))
-        if self.kind == "mixed":
-            votes = _selected_layers(votes, chosen)
-        if self.kind == "top":
-            votes = shared(votes > 0, votes.dtype)
-        return self._with(
-            ballots=ballots_of(self.kind, votes, counts, xp.take(multiplicity, rows, axis=-1)),
-            _voters=Labels.of([self.voters[i] for i in keep], len(keep), (), "voter"),
-            _alternatives=Labels.of([self.alternatives[j] for j in chosen], len(chosen), (), "alternative"),
+        return self.with_ballots(
+            self.ballots.select(keep, chosen),
+            voter_labels=Labels.of([self.voters[i] for i in keep], len(keep), (), "voter"),
+            alternative_labels=Labels.of([self.alternatives[j] for j in chosen], len(chosen), (), "alternative"),
         )
 
     def _positions(self, labels: Labels, wanted: Iterable[Hashable] | None, what: str) -> list[int]:
@@ -466,51 +387,22 @@ class Profile:
         """Return some of the decisions along the first batch axis, still a batch."""
         voters, alternatives = (
             replace(labels, names=labels.names[start:end]) if labels.each and labels.names else labels
-            for labels in (self._voters, self._alternatives)
+            for labels in (self.voter_labels, self.alternative_labels)
         )
         return self._with(
-            ballots=type(self.ballots)(*(x[start:end] for x in self.ballots)),
+            ballots=self.ballots.map(lambda x: x[start:end]),
             decisions=tuple(self.decision_names[start:end]),
-            _voters=voters,
-            _alternatives=alternatives,
+            voter_labels=voters,
+            alternative_labels=alternatives,
         )
 
     def decision(self, d: int) -> Self:
         """Return the decision at a position of the first batch axis, without its padding."""
-        voters, alternatives = (labels.at(d) for labels in (self._voters, self._alternatives))
+        voters, alternatives = (labels.at(d) for labels in (self.voter_labels, self.alternative_labels))
         m, n = (len(voters), len(alternatives)) if len(self.batch) == 1 else self.shape[-2:]
-        votes, counts, multiplicity, _ = (x[d] for x in self.ballots)
-        within = (slice(None),) * (len(self.batch) - 1)
-        votes = votes[..., :m] if self.kind == "differences" else votes[*within, :m, :n]
-        if self.kind == "pairs":
-            votes = votes[..., :n]
-        return self._with(
-            ballots=ballots_of(self.kind, votes, counts[..., :m, :n], multiplicity[..., :m]),
+        return self.with_ballots(
+            self.ballots.map(lambda x: x[d]).trimmed(m, n).masked(),
             decisions=None,
-            _voters=Labels(m, voters if self._voters.names else None),
-            _alternatives=Labels(n, alternatives if self._alternatives.names else None),
+            voter_labels=Labels(m, voters if self.voter_labels.names else None),
+            alternative_labels=Labels(n, alternatives if self.alternative_labels.names else None),
         )
-
-
-def _zeros_said(zeros: Array, where: Where) -> str:
-    """Say that ranks may start at 0, and whose do."""
-    found = np.argwhere(zeros)
-    whose = f"{len(found)} voters, such as {where(tuple(map(int, found[0])))}, rank from 0 on"
-    return f"{whose}, which is read as not ranked: add 1 if ranks start at 0, or else leave what is not ranked empty"
-
-
-def _selected_layers(votes: Array, chosen: list[int]) -> Array:
-    """Close the ranks of mixed votes up over what was left out; turn differences, or drop those that lost a side."""
-    xp = namespace(votes)
-    values, differences, ranks = (votes[..., layer] for layer in range(3))
-    blank = xp.full_like(values, xp.nan)
-    if sorted(chosen) == [0, 1]:
-        given = differences[..., chosen.index(1)]
-        differences = xp.stack([blank[..., 0], given if chosen == [0, 1] else -given], axis=-1)
-    else:
-        differences = blank
-    return xp.stack([values, differences, midranks(xp.where(ranks > 0, ranks, xp.nan))], axis=-1)
-
-
-def _frozen(ballots: Ballots) -> Ballots:
-    return type(ballots)(*map(frozen, ballots))

@@ -11,11 +11,13 @@ from veritally.arrays import Array
 from veritally.checks import whole
 from veritally.errors import InputError
 from veritally.experiments.rule_set import Entry
+from veritally.learned.rule import Learned
+from veritally.learned.universal import Universal
 from veritally.model.known import KnownParameters
 from veritally.model.scenario import Draws, Scenario, scenario
 from veritally.model.simulation import Backend, ballots_from, draw_in_jax, draws
 from veritally.rules.posterior import Posterior
-from veritally.votes.ballots import Kind, coarsened
+from veritally.votes.ballots import Kind
 
 _BINS = 20
 _AT_ONCE = {"numpy": 100, "jax": 1000}  # decisions, all of which wait for the slowest
@@ -95,15 +97,15 @@ def calibrate(
     made = entry.make(KnownParameters.of(chosen), seed)
     if isinstance(made, Posterior):
         made = replace(made, estimate="mean")
-    if not hasattr(made, "p_best") and not isinstance(made, Posterior):
+    if not isinstance(made, Posterior | Learned | Universal):
         raise InputError(f"the rule {entry.info.name} gives no probabilities to calibrate; try posterior")
     if not entry.info.fits(chosen.votes, chosen.alternatives):
         raise InputError(f"the rule {entry.info.name} needs {entry.votes}, but voters report {chosen.votes}")
     say = partial(_said, made, chosen.votes, entry.votes)
+    if backend == "jax":
+        say = _compiled(say)
     total = np.zeros((3, _BINS))
     for drawn in _drawn(chosen, seed, whole(instances, "instances", least=1), backend):
-        if backend == "jax":
-            say = _compiled(say)
         total += binned(np.asarray(say(drawn.values, drawn.reported)), np.asarray(drawn.truth))
     return Calibration(*(tuple(row) for row in total.tolist()))
 
@@ -125,14 +127,13 @@ def _drawn(chosen: Scenario, seed: int, instances: int, backend: Backend) -> Ite
 def _compiled(function: Any) -> Any:
     import jax
 
-    return function if hasattr(function, "lower") else jax.jit(function)
+    return jax.jit(function)
 
 
 def _said(rule: Any, votes: Kind, used: Kind | None, values: Array, reported: Array) -> Array:
     """Return P(best) as the rule says that uses a kind of the votes that are reported."""
-    ballots = coarsened(ballots_from(values, reported), votes)
-    ballots = ballots if used is None else coarsened(ballots, used)
-    return rule.fitted(ballots).p_best(ballots)
+    ballots = ballots_from(values, reported).coarsened(votes)
+    return rule.p_best(ballots if used is None else ballots.coarsened(used))
 
 
 def binned(said: Array, truth: Array) -> Array:

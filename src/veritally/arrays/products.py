@@ -1,0 +1,41 @@
+"""Sums and products over voters and alternatives, in full precision on every device."""
+
+import numpy as np
+
+from veritally.arrays.libraries import Array, is_jax, namespace, require_jax
+
+
+def over_voters(x: Array, times: Array) -> Array:
+    """Σ_i times_i · x_ij: the sum of ``(..., voter, alternative)`` weighed by ``(..., voter)``."""
+    if is_jax(x) or is_jax(times):  # where a matrix product may be computed in lower precision
+        return namespace(x, times).sum(x * times[..., None], axis=-2)
+    return np.vecdot(x, times[..., None], axis=-2)  # type: ignore[call-overload]
+
+
+def product(x: Array, matrix: Array) -> Array:
+    """Multiply ``(..., k)`` by a matrix ``(k, l)``, in full precision also where an accelerator would take less."""
+    if is_jax(x):
+        return namespace(x).matmul(x, matrix, precision="highest")
+    return (x.reshape(-1, x.shape[-1]) @ matrix).reshape(*x.shape[:-1], matrix.shape[-1])
+
+
+def inner(x: Array, y: Array) -> Array:
+    """Σ_k x[..., i, k] y[..., j, k], in full precision also where an accelerator would take less."""
+    return inner_product(x, namespace(y).moveaxis(y, -1, -2))
+
+
+def inner_product(x: Array, y: Array) -> Array:
+    """Σ_k x[..., i, k] y[..., k, j], in full precision also where an accelerator would take less."""
+    xp = namespace(x)
+    return xp.matmul(x, y, precision="highest") if is_jax(x) else xp.matmul(x, y)
+
+
+def gathered(x: Array, index: Array) -> Array:
+    """Return ``x[..., index[..., j], :]`` for x ``(..., k, feature)``; zeros where the index is −1."""
+    if is_jax(x):  # as a product, whose gradient is one too
+        return inner_product(require_jax().nn.one_hot(index, x.shape[-2], dtype=x.dtype), x)
+    rows = x.reshape(-1, x.shape[-1])
+    first = np.arange(len(rows) // x.shape[-2]).reshape(*index.shape[:-1], 1) * x.shape[-2]
+    taken = np.take(rows, np.where(index < 0, 0, first + index).ravel(), axis=0, mode="clip").reshape(*index.shape, -1)
+    taken[index < 0] = 0
+    return taken

@@ -1,0 +1,33 @@
+"""``--plugin``: rules of one's own in the command."""
+
+import importlib
+import sys
+
+import click
+
+from veritally.errors import InputError, quoted
+
+
+def _load(context: click.Context, option: click.Parameter, modules: tuple[str, ...]) -> None:
+    """Import modules from where the command runs or from what is installed; they register their rules."""
+    for name in modules:
+        sys.path.insert(0, "")
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            raise InputError(
+                f"--plugin {quoted(name)}: cannot be imported ({error}); give the name of a Python module, without .py"
+            ) from error
+        finally:
+            sys.path.remove("")
+
+
+plugin_option = click.option(
+    "--plugin",
+    multiple=True,
+    metavar="MODULE",
+    is_eager=True,
+    expose_value=False,
+    callback=_load,
+    help="A Python module that registers rules of your own by vt.register.",
+)
