@@ -19,7 +19,7 @@ from learned import UNIFORM
 from veritally.experiments.published import published
 from veritally.experiments.tables import measure_tables
 from veritally.learned.card import card_text, measure_held_out, model_with_card, p_best_of
-from veritally.learned.models import Model, model
+from veritally.learned.models import TrainedModel, model
 from veritally.learned.paths import card_path
 from veritally.learned.tasks import DeepSetsTask
 from veritally.learned.training import TrainingResult, fit
@@ -68,7 +68,7 @@ def card(name: str, folder: Path) -> None:
         losses[table] = measure_held_out(p_best, scenario, _VOTERS, _ALTERNATIVES, decisions=_DECISIONS)
         print(table, losses[table], flush=True)
     found = model(path, "universal" if universal else "deepsets")
-    finished = Model(found.parameters, found.card | {"held_out": losses})
+    finished = TrainedModel(found.parameters, found.card | {"held_out": losses})
     finished.save(path)
     card_path(path).write_text(card_text(finished, name), encoding="utf-8")
 

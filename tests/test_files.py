@@ -174,6 +174,7 @@ def test_train_leaves_files_of_others_alone(folder):
     refused("x-card.md", "train", "x.safetensors", *TRAIN)
 
 
+@pytest.mark.slow
 def test_a_search_leaves_files_of_others_alone(folder):
     (folder / "x.safetensors").write_text(OWN)
     refused("x.safetensors", "train", "x.safetensors", *TRAIN, "--search", 1)

@@ -144,6 +144,7 @@ def test_a_closed_stream_gets_nothing_and_the_other_no_more(tmp_path):
         assert (b"Working on votes.csv" in result.stderr) == (not shell)
 
 
+@pytest.mark.slow
 def test_a_command_with_standard_error_closed_prints_what_it_does_otherwise(tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text("voter,alternative,rank\nu,A,1\nu,B,2\nv,A,\n")

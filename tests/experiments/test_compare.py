@@ -55,6 +55,7 @@ def test_workers_change_nothing():
     assert one == two
 
 
+@pytest.mark.slow
 def test_jax_agrees_within_standard_errors():
     settings = {"voters": 5, "instances": 3000, "rules": [*RULES, "top-monte-carlo", "top-gradient"]}
     rows = [vt.compare("count-noise", backend=backend, **settings).rows() for backend in ("numpy", "jax")]

@@ -211,6 +211,7 @@ def test_an_interrupted_run_says_what_is_kept(tmp_path):
     assert "Traceback" not in errors
 
 
+@pytest.mark.slow
 def test_workers_end_with_their_parent():
     code = (
         "import os, veritally as vt\n"

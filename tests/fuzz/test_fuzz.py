@@ -21,16 +21,19 @@ def misbehaved(tmp_path_factory):
     return fuzz(0, 0, 14, folder, trial="misbehaviour:trial", seconds=1, silence=9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", WRONG)
 def test_the_runner_notices_what_goes_wrong(misbehaved, number):
     assert WRONG[number] in misbehaved.problems[number]
 
 
+@pytest.mark.slow
 def test_the_runner_goes_on_after_it(misbehaved):
     assert misbehaved.problems.keys() == WRONG.keys()
     assert misbehaved.verdicts == {"result": 6, "sentence": 2}
 
 
+@pytest.mark.slow
 def test_a_file_depends_on_seed_and_number_alone(tmp_path):
     kept = {}
     for start in (0, 7):

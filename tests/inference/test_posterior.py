@@ -517,6 +517,7 @@ def test_a_list_of_one_kind_is_that_kind():
     )
 
 
+@pytest.mark.slow
 def test_jax_arrays_have_a_belief_too():
     values, counts = [[1.0, 2.0], [3.0, 1.0]], [[4.0, 4.0], [1.0, 1.0]]
     outcome = posterior(vt.Profile(values=jnp.array(values), counts=jnp.array(counts)), sigma=1, tau=1)

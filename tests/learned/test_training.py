@@ -279,6 +279,7 @@ def test_what_cannot_be_trained_is_refused(wrong, tmp_path):
         vt.train(tmp_path / "x.safetensors", **wrong)
 
 
+@pytest.mark.slow
 def test_scenarios_of_one_size_can_be_trained(tmp_path):
     options = ("--batches", 2, "--batch-size", 2, "--voters", 2, "--alternatives", 3, "--held-out", 0, "--width", 2)
     result = run("train", tmp_path / "x.safetensors", *options, "--prior", "fixed:1:2:3", "--sigma", "1,2,3")
@@ -299,6 +300,7 @@ def test_a_finished_training_is_not_repeated(tmp_path):
     np.testing.assert_array_equal(before.parameters["encoder.0.w"], again.parameters["encoder.0.w"])
 
 
+@pytest.mark.slow
 def test_progress_has_what_would_be_learned():
     seen = []
     short = fit(EASY, steps=2)

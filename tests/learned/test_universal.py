@@ -41,7 +41,7 @@ SETTINGS = st.builds(
 
 
 def asked(parameters, ballots, **known):
-    """Means, deviations, logits and scale in double precision, of a single decision."""
+    """VoterMeans, deviations, logits and scale in double precision, of a single decision."""
     n = ballots.counts.shape[-1]
     given_ = answer(parameters, ballots, setting(n, **known))
     return [*given_.second, given_.logits, *given_.scale]

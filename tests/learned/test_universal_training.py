@@ -26,6 +26,7 @@ def decisions(monkeypatch):
     return import_module("training_data").decisions
 
 
+@pytest.mark.slow
 def test_training_data_are_what_they_say_they_are(decisions):
     drawn = jax.jit(decisions, static_argnums=(1, 2, 3))(jax.random.key(1), 300, 9, 7)
     ranks, counts, times, mask = map(np.asarray, drawn.ballots)
@@ -50,6 +51,7 @@ def test_training_data_are_what_they_say_they_are(decisions):
     assert 0 < is_known.mean() < 1
 
 
+@pytest.mark.slow
 def test_the_universal_network_can_be_trained(universal_task):
     """Without compiling, which takes long: the gradient has the shapes of the parameters."""
     task = universal_task(cells=600, panels=((4, 4),))

@@ -8,7 +8,7 @@ import pytest
 import veritally as vt
 from veritally.likelihood import derivatives
 from veritally.likelihood.rankings import ranking
-from veritally.model.means import Means
+from veritally.model.means import VoterMeans
 
 # Rankings, ties first, in the middle and last, unseen alternatives.
 RANKS = np.array(
@@ -29,7 +29,7 @@ def expected():
 
 def compiled(order):
     """The likelihood of rankings as JAX compiles it, which is quicker than to do it step by step."""
-    return jax.jit(lambda ranks, counts, truth: ranking(ranks, truth, Means().spread(counts), order))
+    return jax.jit(lambda ranks, counts, truth: ranking(ranks, truth, VoterMeans().spread(counts), order))
 
 
 @pytest.mark.usefixtures("x64")

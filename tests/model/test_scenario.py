@@ -172,6 +172,7 @@ def test_an_instance_is_the_same_however_the_range_is_cut(first, last):
         np.testing.assert_array_equal(one, expected[first:last])
 
 
+@pytest.mark.slow
 def test_an_instance_is_the_same_however_the_range_is_cut_in_jax():
     scenario = vt.Scenario(
         voters=4, alternatives=3, noise="student:4", experience="uniform:0:3", count_error="percentage"

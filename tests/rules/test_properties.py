@@ -280,6 +280,7 @@ def test_jax_agrees_under_jit_and_vmap(name):
     np.testing.assert_allclose(contributions, rule.contributions(ballots, rule.fit(ballots)), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("x64")
 def test_jax_details_of_majority_agree():
     profile = random_profile(3, voters=15, alternatives=2, batch=(4,))

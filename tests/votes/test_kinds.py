@@ -116,7 +116,7 @@ def test_a_batch_is_as_its_decisions(name):
         same(batch.coarsened(kind).map(lambda x: x[1]), ballots.coarsened(kind))
     for attribute in ("looks", "anchored", "effective_multiplicity"):
         np.testing.assert_array_equal(getattr(batch, attribute)[0], getattr(ballots, attribute))
-    for method in ("above", "compared", "tiers_told", "says_something"):
+    for method in ("above", "compared", "distinctions", "says_something"):
         np.testing.assert_array_equal(getattr(batch, method)()[0], getattr(ballots, method)())
     places = np.array([[0, 1], [3, 2]])
     for d in range(2):

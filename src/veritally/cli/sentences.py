@@ -17,7 +17,7 @@ _MOST_PIVOTAL = 10  # voters named whose absence would change the choice
 
 
 def method(outcome: Outcome) -> str:
-    """Name the rule and what it was told."""
+    """Name the rule and its parameters."""
     parameters = ", ".join(
         f"{name.replace('_', ' ')} {f'{value:g}' if isinstance(value, float) else value}"
         for name, value in outcome.parameters.items()

@@ -72,7 +72,7 @@ class Entry:
 
         ``samples=NUMBER`` is for Monte Carlo, ``model=FILE`` for learned rules; ``votes=rankings`` (or ``values``,
         ``top``) gives a rule that takes any votes only these; ``sigma=estimated`` and ``counts=believed`` keep from it
-        what it would be told, ``noise=told`` tells it that noise is not normal, ``omega=estimated`` that voters may
+        what it would be given, ``noise=told`` tells it that noise is not normal, ``omega=estimated`` that voters may
         differ however much they saw. ``posterior`` goes by the mode, which is quicker and has the same regret, unless
         ``estimate=mean``.
 
@@ -112,8 +112,8 @@ class Entry:
     def _model_parameters(self, known: KnownParameters) -> dict[str, Any]:
         """Return the parameters of a rule that goes by a model: what is known, unless its label says otherwise."""
         parameters, takes = dict(self.parameters), self.info.parameters
-        estimated, believed, told = (parameters.pop(key, None) for key in ("sigma", "counts", "noise"))
-        if told:
+        estimated, believed, noise_given = (parameters.pop(key, None) for key in ("sigma", "counts", "noise"))
+        if noise_given:
             parameters |= {"noise": checked_noise(known.noise), "count_range": known.count_range}
         if "estimate" in takes:
             parameters.setdefault("estimate", "mode")

@@ -8,7 +8,7 @@ allows; given the means, the truths are normal. Drawn in turn, again and again, 
 import numpy as np
 
 from veritally.arrays import Array, ndtr, ndtri
-from veritally.model.means import Means
+from veritally.model.means import VoterMeans
 from veritally.votes.ballots import Ballots
 from veritally.votes.rankings import Ordinal
 
@@ -22,7 +22,7 @@ _VOTES = 4000  # for each value of the scale, at most: some ten seconds
 _LEAST, _MOST = 1e-300, 1 - 1e-16  # of a probability that has a quantile
 
 
-def sample(ballots: Ballots, means: Means, tau: Array, start: Array, rng: np.random.Generator) -> Array | None:
+def sample(ballots: Ballots, means: VoterMeans, tau: Array, start: Array, rng: np.random.Generator) -> Array | None:
     """Draw truths of a single decision, ``(draw, value, alternative)``; None where that is out of reach.
 
     Parameters

@@ -12,7 +12,7 @@ from veritally.inference.dispersion import geometric_mean
 from veritally.inference.linear import inverse
 from veritally.inference.propagation import Moments, means_without, pulls
 from veritally.inference.scale import interval
-from veritally.model.means import Means
+from veritally.model.means import VoterMeans
 from veritally.model.model import Model
 from veritally.votes.ballots import Ballots
 
@@ -48,7 +48,7 @@ class PosteriorMixture(NamedTuple):
     log_evidence: Array
     freedom: Array
     number: Array
-    means: Means
+    means: VoterMeans
 
     def model(self, ballots: Ballots) -> Model:
         """Return how votes come about, at each value; ``ballots`` are :meth:`Ballots.stacked` for them."""
@@ -95,7 +95,7 @@ class PosteriorMixture(NamedTuple):
         return PosteriorMixture(self.weight[at], sigma, self.tau[at], own, *single, means)
 
 
-class Group(NamedTuple):
+class DecisionGroup(NamedTuple):
     """Decisions of a batch that are treated alike.
 
     What is found about a decision must not depend on what else is in the batch. So decisions whose votes are of another
@@ -113,7 +113,7 @@ class Group(NamedTuple):
     ballots: Ballots
 
 
-def grouped(ballots: Ballots, key: Array, cut: bool) -> list[Group]:
+def grouped(ballots: Ballots, key: Array, cut: bool) -> list[DecisionGroup]:
     """Take decisions apart by a key, ``(...)``, with as many voters as the largest of a group has.
 
     With ``cut``, they also have only as many alternatives.
@@ -125,11 +125,11 @@ def grouped(ballots: Ballots, key: Array, cut: bool) -> list[Group]:
         places = np.flatnonzero(np.ravel(key) == value)
         own = flat.map(itemgetter(places))
         m, n = (1 + int(np.max(np.flatnonzero(x.any(axis=0)), initial=0)) for x in (own.multiplicity > 0, own.mask))
-        groups.append(Group(places, own.trimmed(m, max(n, 2) if cut else own.mask.shape[-1])))
+        groups.append(DecisionGroup(places, own.trimmed(m, max(n, 2) if cut else own.mask.shape[-1])))
     return groups
 
 
-def joined(groups: Sequence[Group], parts: Sequence[PosteriorMixture], ballots: Ballots) -> PosteriorMixture:
+def joined(groups: Sequence[DecisionGroup], parts: Sequence[PosteriorMixture], ballots: Ballots) -> PosteriorMixture:
     """Put what was found about groups of decisions together, in the shape of all ``ballots``."""
     *batch, m, n = ballots.counts.shape
     values, decisions = max(len(part.weight) for part in parts), int(np.prod(batch))
@@ -174,7 +174,7 @@ def joined(groups: Sequence[Group], parts: Sequence[PosteriorMixture], ballots: 
     )
 
 
-def _with_voters(group: Group, part: PosteriorMixture) -> Moments:
+def _with_voters(group: DecisionGroup, part: PosteriorMixture) -> Moments:
     """Fill in what each voter adds, and the means without, where the mode stands for the mean."""
     several = group.ballots.stacked(len(part.tau))
     model = part.model(several)

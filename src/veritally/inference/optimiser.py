@@ -12,7 +12,7 @@ import numpy as np
 
 from veritally.arrays import Array, is_jax, namespace, while_loop
 from veritally.inference.linear import diagonal, log_determinant, multiply, solve
-from veritally.likelihood.votes import Tally, tally
+from veritally.likelihood.votes import LikelihoodSums, tally
 from veritally.model.model import Model
 from veritally.votes.ballots import Ballots
 
@@ -182,7 +182,7 @@ def _secant(precision: Array, step: Array, change: Array) -> Array:
     return xp.where(sound, precision + new - old, precision)
 
 
-def _tally_climbing(ballots: Ballots, truth: Array, model: Model, arrived: Array, order: int) -> Tally:
+def _tally_climbing(ballots: Ballots, truth: Array, model: Model, arrived: Array, order: int) -> LikelihoodSums:
     """Tally the decisions that have not arrived; the others are 0. JAX, whose programs have one shape, tallies all."""
     means = model.means
     if is_jax(truth) or not np.any(arrived):
@@ -202,4 +202,4 @@ def _tally_climbing(ballots: Ballots, truth: Array, model: Model, arrived: Array
         whole[rest] = x
         return whole.reshape(*arrived.shape, *x.shape[1:])
 
-    return Tally(*(None if x is None else put_back(x) for x in few))
+    return LikelihoodSums(*(None if x is None else put_back(x) for x in few))

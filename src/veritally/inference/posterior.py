@@ -18,7 +18,7 @@ from veritally.inference.mixture import PosteriorMixture, grouped, joined
 from veritally.inference.optimiser import Peak, mode, peak
 from veritally.inference.propagation import Estimate, moments, reach
 from veritally.inference.scale import search
-from veritally.model.means import Counts, Means, effective
+from veritally.model.means import Counts, VoterMeans, effective
 from veritally.model.model import Model
 from veritally.votes.ballots import Ballots
 
@@ -53,9 +53,9 @@ class Assumptions:
     between: Any = 0.0
     estimate: Estimate = "mean"
 
-    def means(self, sigma: Array) -> Means:
+    def means(self, sigma: Array) -> VoterMeans:
         """Return how voters' means spread for this σ, ``(..., alternative)``."""
-        return Means(sigma[..., None, :], self.cap, self.counts, self.between)
+        return VoterMeans(sigma[..., None, :], self.cap, self.counts, self.between)
 
 
 @dataclass(frozen=True)

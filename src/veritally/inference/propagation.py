@@ -156,7 +156,7 @@ def reach(ballots: Ballots) -> tuple[Array, Array]:
 
 def tells_little(ballots: Ballots) -> Array:
     """Say in which decisions rankings or favourites tell each alternative apart only a few times, ``(...)``."""
-    return np.asarray(ballots.tiers_told() < _FEW * np.sum(ballots.mask, axis=-1))
+    return np.asarray(ballots.distinctions() < _FEW * np.sum(ballots.mask, axis=-1))
 
 
 def pulls(ballots: Ballots, model: Model, known: Moments) -> Array:

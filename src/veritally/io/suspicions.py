@@ -106,9 +106,9 @@ def of_columns(names: list[str], cells: Array, kind: str) -> Iterator[str]:
     with np.errstate(over="ignore", invalid="ignore"):  # then they are nothing of the kind
         marks = _numbering(cells) | (_adding_up(cells) & (kind == "values"))
     found = {names[j]: None for j in np.flatnonzero(marks)}
-    told = {name: None for name in names if _is_about_rows(name)}
-    if 2 * len(told) <= len(names):  # else this is what the vote is about
-        found |= told
+    about_rows = {name: None for name in names if _is_about_rows(name)}
+    if 2 * len(about_rows) <= len(names):  # else this is what the vote is about
+        found |= about_rows
     if found:
         taken = "columns {} are taken for alternatives" if len(found) > 1 else "column {} is taken for an alternative"
         taken = taken.format(first_few(list(found), 5))

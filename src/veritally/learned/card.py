@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from veritally.arrays import Array
-from veritally.learned.models import Model
+from veritally.learned.models import TrainedModel
 from veritally.learned.rule import Learned
 from veritally.learned.training import TrainingResult
 from veritally.model.known import KnownParameters
@@ -67,9 +67,9 @@ def _posterior(scenario: Scenario) -> Posterior:
 
 def model_with_card(
     trained: TrainingResult, task: dict[str, Any], steps: int, seed: int, held_out: dict[str, Any] | None = None
-) -> Model:
+) -> TrainedModel:
     """Put weights and what there is to say of them together."""
-    return Model.of(
+    return TrainedModel.of(
         trained.parameters,
         task,
         steps=steps,
@@ -86,7 +86,7 @@ def p_best_of(path: str | Path) -> Callable[[Ballots], Array]:
     return Learned(str(path)).p_best
 
 
-def card_text(model: Model, name: str) -> str:
+def card_text(model: TrainedModel, name: str) -> str:
     """Write a card in Markdown."""
     card = model.card
     size = sum(int(np.size(x)) for x in model.parameters.values())

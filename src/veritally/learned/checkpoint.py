@@ -24,7 +24,7 @@ class Learning(NamedTuple):
 
 
 @dataclass(frozen=True)
-class State:
+class CheckpointState:
     """Where training stands; loss and accuracy of the steps since the last point of the curve are pending."""
 
     step: int
@@ -33,7 +33,7 @@ class State:
     pending: list[Any]
 
 
-def save_state(path: Path, identity: str, state: State) -> None:
+def save_state(path: Path, identity: str, state: CheckpointState) -> None:
     """Keep a state in a file."""
     arrays = {f"{k:04d}": np.asarray(leaf) for k, leaf in enumerate(leaves(state.learning))}
     arrays["step"] = np.asarray(state.step)
@@ -42,7 +42,7 @@ def save_state(path: Path, identity: str, state: State) -> None:
     save(path, arrays, {"identity": identity})
 
 
-def load_state(path: Path, identity: str, start: State, steps: int) -> State:
+def load_state(path: Path, identity: str, start: CheckpointState, steps: int) -> CheckpointState:
     """Read a state of the same training, whose arrays are nested as those at the start."""
     arrays, about = load(path)
     if about.get("identity") != identity:
@@ -52,7 +52,7 @@ def load_state(path: Path, identity: str, start: State, steps: int) -> State:
         raise InputError(f"{path}: is damaged, no state of a training of {steps:,} steps; remove it to start anew")
     learning = with_leaves(start.learning, [arrays[f"{k:04d}"] for k in range(len(expected))])
     curve = [(int(step), float(loss), float(accuracy)) for step, loss, accuracy in arrays["curve"]]
-    return State(int(arrays["step"]), learning, curve, list(arrays["pending"].astype(np.float32)))
+    return CheckpointState(int(arrays["step"]), learning, curve, list(arrays["pending"].astype(np.float32)))
 
 
 def _is_state(arrays: Mapping[str, Array], expected: Sequence[Array], steps: int) -> bool:

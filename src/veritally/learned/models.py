@@ -23,7 +23,7 @@ _TASK = "lesson"  # under which a card has the training task, in all files there
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class TrainedModel:
     """Weights and their card.
 
     Attributes
@@ -61,7 +61,7 @@ class Model:
         return Limits({name: (float(self.task[name][0]), float(self.task[name][1])) for name in names})
 
     @classmethod
-    def of(cls, parameters: Parameters, task: dict[str, Any], **history: Any) -> "Model":
+    def of(cls, parameters: Parameters, task: dict[str, Any], **history: Any) -> "TrainedModel":
         """Put weights, what they were trained on, and what else belongs on the card together."""
         return cls(parameters, {_TASK: task, **history})
 
@@ -70,7 +70,7 @@ class Model:
         save(path, self.parameters, {_KEY: json.dumps(self.card)})
 
 
-def model(source: str | Path, network: str) -> Model:
+def model(source: str | Path, network: str) -> TrainedModel:
     """Return a model of a network, shipped by name or from a file."""
     name = str(source)
     shipped = files("veritally.learned").joinpath("models", f"{name}.safetensors")
@@ -92,10 +92,10 @@ def _stamp(path: str) -> tuple[int, int]:
 
 
 @functools.lru_cache(maxsize=8)
-def _read(path: str, stamp: tuple[int, int]) -> Model:
+def _read(path: str, stamp: tuple[int, int]) -> TrainedModel:
     parameters, about = load(path)
     try:
-        found = Model(parameters, json.loads(about[_KEY]))
+        found = TrainedModel(parameters, json.loads(about[_KEY]))
         shapes, _ = _shapes(found.task), found.limits
         _require_history(found.card)
     except (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError, RecursionError):

@@ -1,4 +1,4 @@
-"""Reading ballots: what the universal network is told, and what it sees of each vote."""
+"""Reading ballots: what is given to the universal network, and what it sees of each vote."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from veritally.votes.ballots import Ballots
 
 
 class Setting(NamedTuple):
-    """What the rule is told of a decision, all ``(...)`` but the first, ``(..., alternative)``.
+    """What is given of a decision, all ``(...)`` but the first, ``(..., alternative)``.
 
     Attributes
     ----------

@@ -14,7 +14,7 @@ from veritally.errors import InputError
 from veritally.files import refuse_to_replace, write_whole
 from veritally.learned.card import card_text, measure_held_out, model_with_card, p_best_of
 from veritally.learned.deepsets import Configuration, configurations
-from veritally.learned.models import Model, model
+from veritally.learned.models import TrainedModel, model
 from veritally.learned.paths import SUFFIX, card_path, checked_path, checkpoint_path, search_path
 from veritally.learned.tasks import DeepSetsTask
 from veritally.learned.training import DivergedError, Progress, TrainingResult, fit, measure_loss, require_training
@@ -47,7 +47,7 @@ def train(
     force: bool = False,
     progress: Report = lambda share, note: None,
     **changes: Any,
-) -> Model:
+) -> TrainedModel:
     """Train the paper's network on a scenario and write it to a file, with a card in Markdown beside it.
 
     Interrupted, it goes on from its last checkpoint when called again in the same way; finished, it trains no more.
@@ -129,13 +129,13 @@ class _Run:
     force: bool
     progress: Report
 
-    def train(self, task: DeepSetsTask) -> Model:
+    def train(self, task: DeepSetsTask) -> TrainedModel:
         """Train for one task."""
         self._require_own(self.path, task)
         self._require_own_card()
         return self._finish(task, self._fit(self.path, task, self.progress))
 
-    def search(self, tasks: dict[int, DeepSetsTask]) -> Model:
+    def search(self, tasks: dict[int, DeepSetsTask]) -> TrainedModel:
         """Train for several tasks, each kept in a file of its own, and finish the one with the lowest loss."""
         self._require_own(self.path, *tasks.values())
         self._require_own_card()
@@ -192,7 +192,7 @@ class _Run:
         curve = [(int(step), float(loss), float(accuracy)) for step, loss, accuracy in card["curve"]]
         return TrainingResult(dict(found.parameters), curve)
 
-    def _finish(self, task: DeepSetsTask, trained: TrainingResult) -> Model:
+    def _finish(self, task: DeepSetsTask, trained: TrainingResult) -> TrainedModel:
         """Measure the weights, and write them with what was found."""
         self._model(task, trained).save(self.path)
         held_out = None
@@ -212,7 +212,9 @@ class _Run:
         write_whole(card_path(self.path), card_text(finished, self.path.stem).encode())
         return finished
 
-    def _model(self, task: DeepSetsTask, trained: TrainingResult, held_out: dict[str, Any] | None = None) -> Model:
+    def _model(
+        self, task: DeepSetsTask, trained: TrainingResult, held_out: dict[str, Any] | None = None
+    ) -> TrainedModel:
         return model_with_card(trained, task.to_dict(), self.batches, self.seed, held_out)
 
     def _require_own(self, path: Path, *tasks: DeepSetsTask) -> None:

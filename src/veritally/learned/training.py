@@ -26,7 +26,7 @@ from veritally.arrays import (
     value_and_gradient,
 )
 from veritally.errors import InputError
-from veritally.learned.checkpoint import Learning, Point, State, load_state, save_state
+from veritally.learned.checkpoint import CheckpointState, Learning, Point, load_state, save_state
 from veritally.model.simulation import checked_seed
 
 _STREAM, _FRESH = 7, 8  # of random numbers for training, and for measuring what came of it
@@ -129,7 +129,7 @@ def fit(
     require_training()
     seed, optimiser = checked_seed(seed, "jax"), task.optimiser(steps)
     start = task.initial_parameters(seed)
-    state = State(0, Learning(start, start, optimiser.init(start)), [], [])
+    state = CheckpointState(0, Learning(start, start, optimiser.init(start)), [], [])
     identity = json.dumps({"task": task.to_dict(), "steps": steps, "seed": seed}, sort_keys=True)
     if checkpoint is not None and checkpoint.exists():
         state = load_state(checkpoint, identity, state, steps)
@@ -153,13 +153,15 @@ def fit(
     return TrainingResult({name: np.asarray(x) for name, x in _learned(task, state).items()}, state.curve)
 
 
-def _learned(task: TrainingTask, state: State) -> Mapping[str, Array]:
+def _learned(task: TrainingTask, state: CheckpointState) -> Mapping[str, Array]:
     """Return what is learned: the running mean of the parameters, if the task has one."""
     learned: Mapping[str, Array] = state.learning.mean if task.averaging else state.learning.parameters
     return learned
 
 
-def _steps(task: TrainingTask, optimiser: Any, state: State, steps: int, seed: int) -> Iterator[State]:
+def _steps(
+    task: TrainingTask, optimiser: Any, state: CheckpointState, steps: int, seed: int
+) -> Iterator[CheckpointState]:
     """Yield the state after each step that is left."""
     xp = array_library("jax")
     key = random_key(seed)
@@ -173,7 +175,7 @@ def _steps(task: TrainingTask, optimiser: Any, state: State, steps: int, seed: i
         pending, done = [*pending, measured], step + 1
         if done % stride == 0 or done == steps:
             curve, pending = [*curve, _next_point(curve, done, np.asarray(fetch(pending)), steps)], []
-        yield State(done, learning, curve, pending)
+        yield CheckpointState(done, learning, curve, pending)
 
 
 def _compile_steps(task: TrainingTask, optimiser: Any, learning: Learning, key: Any) -> list[Callable[..., Any]]:

@@ -12,7 +12,7 @@ from veritally.inference import links
 from veritally.inference.dispersion import geometric_mean
 from veritally.inference.scale import interval
 from veritally.learned.limits import agreement_probability, contrast, contrast_of_voters
-from veritally.learned.models import Model, model
+from veritally.learned.models import TrainedModel, model
 from veritally.learned.reading import Setting
 from veritally.learned.scores import centred, rounded, softmax
 from veritally.learned.universal_network import Answer, answer, without_each
@@ -80,7 +80,7 @@ class Universal(Rule):
             )
 
     @property
-    def _model(self) -> Model:
+    def _model(self) -> TrainedModel:
         return model(self.model, "universal")
 
     def answer(self, ballots: Ballots) -> Answer:

@@ -11,7 +11,7 @@ from veritally.arrays import Array, namespace
 from veritally.errors import InputError
 from veritally.likelihood.rankings import Derivatives
 from veritally.likelihood.votes import derivatives as _derivatives
-from veritally.model.means import Means
+from veritally.model.means import VoterMeans
 from veritally.model.mixtures import mixture
 from veritally.model.parameters import by_name, checked_parameters
 from veritally.votes.profile import Profile
@@ -60,8 +60,8 @@ def log_prob(
     >>> log_prob(Profile(ranks=[[1, 2, 3]]), truth=[0, 0, 0]).round(4)  # log 1/6
     array([-1.7918])
     """
-    told = {"sigma": sigma, "cap": cap, "count_error": count_error, "noise": noise}
-    return derivatives(profile, truth=truth, **told, order=0).log_prob
+    parameters = {"sigma": sigma, "cap": cap, "count_error": count_error, "noise": noise}
+    return derivatives(profile, truth=truth, **parameters, order=0).log_prob
 
 
 def log_likelihood(
@@ -120,7 +120,7 @@ def derivatives(
     values = xp.broadcast_to(values, shape)
     if not bool(xp.all(xp.isfinite(xp.where(ballots.mask, values, 0)))):
         raise InputError("the truth must be a finite number for each alternative that was seen")
-    told = checked_parameters({"sigma": sigma, "cap": cap, "count_error": count_error, "noise": noise}, profile)
-    counts = ballots.counts if told["cap"] is None else xp.minimum(ballots.counts, xp.asarray(told["cap"]))
-    means = Means(told["sigma"], told["cap"], mixture(told["count_error"], told["noise"], counts))
+    given = checked_parameters({"sigma": sigma, "cap": cap, "count_error": count_error, "noise": noise}, profile)
+    counts = ballots.counts if given["cap"] is None else xp.minimum(ballots.counts, xp.asarray(given["cap"]))
+    means = VoterMeans(given["sigma"], given["cap"], mixture(given["count_error"], given["noise"], counts))
     return _derivatives(ballots, xp.where(ballots.mask, values, 0), means, order)

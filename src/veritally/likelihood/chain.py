@@ -77,11 +77,11 @@ def chain(
     product = nodes.total(above[n].edge * bottom.product)
     lost = product < _LOST * xp.finfo(product.dtype).smallest_normal
     whole = above[n].log + bottom.log + xp.log(_positive(product))
-    told = xp.any(tiers.single | tiers.first | tiers.last, axis=0)
-    log_prob = xp.where(told, walk.offset + whole, 0)
-    rough = improbable(truth, spread, order) if possible(lost & told) else None
+    informative = xp.any(tiers.single | tiers.first | tiers.last, axis=0)
+    log_prob = xp.where(informative, walk.offset + whole, 0)
+    rough = improbable(truth, spread, order) if possible(lost & informative) else None
     if rough is not None:
-        log_prob = xp.where(lost & told, rough.log_prob, log_prob)
+        log_prob = xp.where(lost & informative, rough.log_prob, log_prob)
     if order == 0:
         return Chain(log_prob)
     below = walk.upwards(bottom)
@@ -91,13 +91,13 @@ def chain(
     slope = xp.stack([xp.where(tiers.single[k], contacts[k + 1] - contacts[k], 0) for k in range(n)])
     for group, met, sign in ((top, below[0], 1), (bottom, above[n], -1)):
         slope = slope + sign * walk.share(group, met, whole)
-    slope = xp.where(told & ~lost, slope, 0)
+    slope = xp.where(informative & ~lost, slope, 0)
     second = None
     if order > 1:
         second = curvature(walk, top, bottom, above, below, xp.where(lost, xp.inf, whole), slope)
     if rough is not None:
-        slope = xp.where(lost & told, rough.gradient, slope)
-        second = None if second is None else xp.where(lost & told, rough.curvature, second)
+        slope = xp.where(lost & informative, rough.gradient, slope)
+        second = None if second is None else xp.where(lost & informative, rough.curvature, second)
     return Chain(log_prob, slope, second)
 
 

@@ -5,16 +5,16 @@ import numpy as np
 from veritally.arrays import Array, namespace
 from veritally.errors import InputError
 from veritally.likelihood.rankings import Derivatives
-from veritally.model.means import Means, Spread
+from veritally.model.means import Spread, VoterMeans
 from veritally.votes.pairs import Pairs
 
 
-def pair_derivatives(ballots: Pairs, truth: Array, means: Means, order: int) -> Derivatives:
+def pair_derivatives(ballots: Pairs, truth: Array, means: VoterMeans, order: int) -> Derivatives:
     """Log-probabilities Φ((μ_j − μ_k)/√(s_j² + s_k²)) of comparisons, each of one observation of both, added up."""
     return _comparisons(ballots.votes, truth, means, order)
 
 
-def _comparisons(pairs: Array, truth: Array, means: Means, order: int) -> Derivatives:
+def _comparisons(pairs: Array, truth: Array, means: VoterMeans, order: int) -> Derivatives:
     xp = namespace(pairs, truth)
     if means.counts is not None or means.cap is not None or np.any(means.between):
         raise InputError(
@@ -36,7 +36,7 @@ def _comparisons(pairs: Array, truth: Array, means: Means, order: int) -> Deriva
     return Derivatives(log_prob, gradient, second)
 
 
-def pair_information(ballots: Pairs, gradient: Array, truth: Array, means: Means) -> Array:
+def pair_information(ballots: Pairs, gradient: Array, truth: Array, means: VoterMeans) -> Array:
     """Return the information of all comparisons taken together, which is known."""
     together = namespace(gradient).sum(ballots.votes * ballots.multiplicity[..., None, None], axis=-3, keepdims=True)
     return -_comparisons(together, truth, means, 2).curvature[..., 0, :, :]  # type: ignore[index]

@@ -73,14 +73,14 @@ def _tied_first(walk: Walk, top: Group, below: State, whole: Array) -> _Changes:
     n = len(walk.truth)
     none = xp.zeros_like(top.rates)
 
-    def told() -> tuple[Array, ...]:
+    def changes() -> tuple[Array, ...]:
         scores = xp.stack([walk.score(j) for j in top.places])
         bend = top.rates * (scores + _without_each(top.rates)) * walk.nodes.half
         moved, scale = top.product * top.rates, xp.exp(top.log + below.log - whole)
         met = walk.nodes.totals(moved * below.edge, top.rates) * scale
         return moved, top.product * bend, placed(met, top.places, top.places, n) / 2
 
-    return _Changes(*if_any(top.members, told, (none, none, xp.zeros((n, n, len(whole)), dtype=whole.dtype))))
+    return _Changes(*if_any(top.members, changes, (none, none, xp.zeros((n, n, len(whole)), dtype=whole.dtype))))
 
 
 def _tied_last(walk: Walk, bottom: Group, above: State, edges: Array, places: list[int], whole: Array) -> Array:
@@ -88,14 +88,14 @@ def _tied_last(walk: Walk, bottom: Group, above: State, edges: Array, places: li
     xp = namespace(whole)
     n = len(walk.truth)
 
-    def told() -> tuple[Array]:
+    def changes() -> tuple[Array]:
         scale = xp.exp(above.log + bottom.log - whole)
         reach = bottom.rates * bottom.product
         met = placed(walk.nodes.totals(edges, reach) * scale, places, bottom.places, n)
         own = walk.nodes.totals(bottom.rates * above.edge, reach) * scale
         return (met - placed(own, bottom.places, bottom.places, n) / 2,)
 
-    return if_any(bottom.members, told, (xp.zeros((n, n, len(whole)), dtype=whole.dtype),))[0]
+    return if_any(bottom.members, changes, (xp.zeros((n, n, len(whole)), dtype=whole.dtype),))[0]
 
 
 def _without_each(x: Array) -> Array:

@@ -1,18 +1,18 @@
 """Rough guesses of how much votes tell about the truths, from the gradients of voters, to climb by."""
 
 from veritally.arrays import Array, inner, namespace
-from veritally.model.means import Means
+from veritally.model.means import VoterMeans
 from veritally.votes.ballots import SingleKind
 from veritally.votes.top import TopChoices
 from veritally.votes.values import Values
 
 
-def value_information(ballots: Values, gradient: Array, truth: Array, means: Means) -> Array:
+def value_information(ballots: Values, gradient: Array, truth: Array, means: VoterMeans) -> Array:
     """Guess the information of values."""
     return diagonal(each_information(ballots.counts, ballots.multiplicity, gradient, means))
 
 
-def relative_information(ballots: SingleKind, gradient: Array, truth: Array, means: Means) -> Array:
+def relative_information(ballots: SingleKind, gradient: Array, truth: Array, means: VoterMeans) -> Array:
     """Guess the information of votes that say nothing about a common shift."""
     xp = namespace(gradient)
     each = each_information(ballots.counts, ballots.multiplicity, gradient, means)
@@ -20,7 +20,7 @@ def relative_information(ballots: SingleKind, gradient: Array, truth: Array, mea
     return diagonal(each) - each[..., None] * each[..., None, :] / xp.where(whole > 0, whole, 1)
 
 
-def favourite_information(ballots: TopChoices, gradient: Array, truth: Array, means: Means) -> Array:
+def favourite_information(ballots: TopChoices, gradient: Array, truth: Array, means: VoterMeans) -> Array:
     """Guess the information of favourites, which say little about most alternatives.
 
     It is better described by Σ_i g_ij g_ik, the more of them there are.
@@ -36,7 +36,7 @@ def favourite_information(ballots: TopChoices, gradient: Array, truth: Array, me
     return guess + part * (together - guess)
 
 
-def each_information(counts: Array, multiplicity: Array, gradient: Array, means: Means) -> Array:
+def each_information(counts: Array, multiplicity: Array, gradient: Array, means: VoterMeans) -> Array:
     """Guess the information about each truth from the gradients of voters: Σ_i κ_i/s_ij², ``(..., alternative)``.
 
     κ_i is the mean of (g_ij s_ij)², which would be 1 for values.

@@ -2,12 +2,12 @@
 
 from veritally.arrays import Array, namespace
 from veritally.likelihood.rankings import Derivatives
-from veritally.model.means import Means, Spread
+from veritally.model.means import Spread, VoterMeans
 from veritally.votes.differences import Differences
 from veritally.votes.values import Values
 
 
-def value_derivatives(ballots: Values, truth: Array, means: Means, order: int) -> Derivatives:
+def value_derivatives(ballots: Values, truth: Array, means: VoterMeans, order: int) -> Derivatives:
     """Densities of values; what was seen and left blank lies below all that has a value."""
     votes, counts, spread = ballots.votes, ballots.counts, means.spread(ballots.counts)
     xp = namespace(votes, truth)
@@ -26,7 +26,7 @@ def value_derivatives(ballots: Values, truth: Array, means: Means, order: int) -
     return Derivatives(xp.sum(log, axis=-1), score if order else None, second)
 
 
-def difference_derivatives(ballots: Differences, truth: Array, means: Means, order: int) -> Derivatives:
+def difference_derivatives(ballots: Differences, truth: Array, means: VoterMeans, order: int) -> Derivatives:
     """Densities of differences of the first two alternatives."""
     votes, given = ballots.votes, ballots.given
     xp = namespace(votes, truth)

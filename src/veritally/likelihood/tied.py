@@ -45,8 +45,8 @@ def tied_chain(rank: Array, truth: Array, spread: Spread, tied: Array, order: in
         few = {i: sequences for i, sequences in known.items() if sequences}
         if few:
             found = added_up(rank, truth.astype(float), means, order, plain, few)
-            for result, told in zip(results, found, strict=True):
-                result[..., list(few)] = told
+            for result, own in zip(results, found, strict=True):
+                result[..., list(few)] = own
         for i in known.keys() - few.keys():
             seen = np.isfinite(rank[:, i])
             own = Spread(*(None if x is None else x[:, seen, i] for x in means))

@@ -16,7 +16,7 @@ from veritally.likelihood.information import (
 )
 from veritally.likelihood.numbers import difference_derivatives, value_derivatives
 from veritally.likelihood.rankings import Derivatives, ranking
-from veritally.model.means import Means
+from veritally.model.means import VoterMeans
 from veritally.model.observation import LaplaceNoise, NormalNoise
 from veritally.votes.ballots import Ballots
 from veritally.votes.differences import Differences
@@ -29,7 +29,7 @@ from veritally.votes.values import Values
 _CHUNK = 1 << 17  # second derivatives that are summed at once
 
 
-class Tally(NamedTuple):
+class LikelihoodSums(NamedTuple):
     """Sums over voters.
 
     Attributes
@@ -50,7 +50,7 @@ class Tally(NamedTuple):
     information: Array | None = None
 
 
-def derivatives(ballots: Ballots, truth: Array, means: Means, order: int = 1) -> Derivatives:
+def derivatives(ballots: Ballots, truth: Array, means: VoterMeans, order: int = 1) -> Derivatives:
     """Return each voter's log-probability of their vote, and its derivatives by the truth.
 
     Parameters
@@ -67,7 +67,7 @@ def derivatives(ballots: Ballots, truth: Array, means: Means, order: int = 1) ->
     return _ENTRIES[type(ballots)].derivatives(ballots, truth, means, order)
 
 
-def tally(ballots: Ballots, truth: Array, means: Means, order: int = 1) -> Tally:
+def tally(ballots: Ballots, truth: Array, means: VoterMeans, order: int = 1) -> LikelihoodSums:
     """Σ_i multiplicity_i of each voter's derivatives; voters are worked through in pieces."""
     xp = namespace(ballots.counts, truth)
     voters, n = ballots.counts.shape[-2:]
@@ -86,7 +86,7 @@ def tally(ballots: Ballots, truth: Array, means: Means, order: int = 1) -> Tally
                 information(piece, gradient, truth, means) if order == 1 else None,
             )
         )
-    return Tally(*_added(parts))
+    return LikelihoodSums(*_added(parts))
 
 
 def check_noise(ballots: Ballots, noise: Any) -> None:
@@ -101,17 +101,17 @@ def _added(parts: Sequence[tuple[Array | None, ...]]) -> list[Array | None]:
     return [None if x[0] is None else sum(x[1:], x[0]) for x in zip(*parts, strict=True)]
 
 
-def _order_derivatives(ballots: Ordinal, truth: Array, means: Means, order: int) -> Derivatives:
+def _order_derivatives(ballots: Ordinal, truth: Array, means: VoterMeans, order: int) -> Derivatives:
     """Probabilities of orders; a favourite stands above all else that was seen."""
     return ranking(ballots.tiers, truth, means.spread(ballots.counts), order)
 
 
-def _mixed(ballots: Mixed, truth: Array, means: Means, order: int) -> Derivatives:
+def _mixed(ballots: Mixed, truth: Array, means: VoterMeans, order: int) -> Derivatives:
     """Log-probabilities of votes of different kinds, added up."""
     return Derivatives(*_added([derivatives(part, truth, means, order) for part in ballots.parts]))
 
 
-def _mixed_information(ballots: Mixed, gradient: Array, truth: Array, means: Means) -> Array:
+def _mixed_information(ballots: Mixed, gradient: Array, truth: Array, means: VoterMeans) -> Array:
     """Guess the information of votes of different kinds, of which some may tell a common shift; add that of pairs."""
     pairs = ballots.part(Pairs)
     counts = ballots.counts if pairs is None else ballots.counts - pairs.counts
@@ -120,7 +120,7 @@ def _mixed_information(ballots: Mixed, gradient: Array, truth: Array, means: Mea
 
 
 @dataclass(frozen=True)
-class Entry:
+class KindLikelihood:
     """What inference needs to know of votes of one kind.
 
     Attributes
@@ -133,8 +133,8 @@ class Entry:
         Noise under which the log-probability has no sound curvature, and what to say then.
     """
 
-    derivatives: Callable[[Any, Array, Means, int], Derivatives]
-    information: Callable[[Any, Array, Array, Means], Array]
+    derivatives: Callable[[Any, Array, VoterMeans, int], Derivatives]
+    information: Callable[[Any, Array, Array, VoterMeans], Array]
     refused: tuple[type, str] | None = None
 
 
@@ -142,15 +142,15 @@ _NO_LAPLACE = (
     LaplaceNoise,
     "laplace noise is for rankings and favourites; for values, student:3 has heavy tails too",
 )
-_ENTRIES: Mapping[type[Ballots], Entry] = {
-    Pairs: Entry(pair_derivatives, pair_information),
-    Values: Entry(value_derivatives, value_information, _NO_LAPLACE),
-    Differences: Entry(
+_ENTRIES: Mapping[type[Ballots], KindLikelihood] = {
+    Pairs: KindLikelihood(pair_derivatives, pair_information),
+    Values: KindLikelihood(value_derivatives, value_information, _NO_LAPLACE),
+    Differences: KindLikelihood(
         difference_derivatives,
         relative_information,
         (object, "noise that is not normal is for rankings, favourites and values, not for differences"),
     ),
-    Mixed: Entry(_mixed, _mixed_information, _NO_LAPLACE),
-    Rankings: Entry(_order_derivatives, relative_information),
-    TopChoices: Entry(_order_derivatives, favourite_information),
+    Mixed: KindLikelihood(_mixed, _mixed_information, _NO_LAPLACE),
+    Rankings: KindLikelihood(_order_derivatives, relative_information),
+    TopChoices: KindLikelihood(_order_derivatives, favourite_information),
 }

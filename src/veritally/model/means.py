@@ -128,7 +128,7 @@ class Counts(Protocol):
 
 
 @dataclass(frozen=True)
-class Means:
+class VoterMeans:
     """The distribution of a voter's mean of c observations with standard deviation σ.
 
     Attributes

@@ -1,7 +1,7 @@
 """Mixtures of normals: what counts stand for if they are doubtful, or if observations are not normal.
 
-Whatever makes the mean of observations a mixture of normals around the truth is told by counts: N(μ, σ²/c) for several
-c, each with a probability.
+Whatever makes the mean of observations a mixture of normals around the truth is written as counts: N(μ, σ²/c) for
+several c, each with a probability.
 """
 
 import functools

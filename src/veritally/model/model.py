@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from veritally.arrays import Array, namespace
-from veritally.model.means import Means
+from veritally.model.means import VoterMeans
 from veritally.votes.ballots import Ballots
 
 
@@ -24,10 +24,10 @@ class Model:
 
     precision: Array
     free: Array
-    means: Means
+    means: VoterMeans
 
     @classmethod
-    def of(cls, ballots: Ballots, tau: Array, means: Means) -> Self:
+    def of(cls, ballots: Ballots, tau: Array, means: VoterMeans) -> Self:
         """Return the model of these votes, with a spread τ of the truths, ``(...)``."""
         return cls(tau**-2.0, ballots.anchored, means)
 

@@ -1,4 +1,4 @@
-"""What rules and likelihoods are told, checked against the votes."""
+"""Parameters of rules and likelihoods, checked against the votes."""
 
 import math
 from collections.abc import Hashable, Mapping

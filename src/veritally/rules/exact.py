@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from veritally.arrays import Array, by_alternative, namespace, normal_scores, possible
 from veritally.likelihood.votes import derivatives
-from veritally.model.means import Means
+from veritally.model.means import VoterMeans
 from veritally.rules.sums import Encoder, Encoding, Sigma
 from veritally.votes.ballots import Ballots
 
@@ -39,7 +39,7 @@ class ExactScore(Encoder):
         """Encode each voter."""
         xp = namespace(ballots.counts)
         zero = xp.zeros(ballots.mask.shape, dtype=ballots.counts.dtype)
-        return Encoding(derivatives(ballots, zero, Means(self.sigma)).gradient)
+        return Encoding(derivatives(ballots, zero, VoterMeans(self.sigma)).gradient)
 
 
 @dataclass(frozen=True)

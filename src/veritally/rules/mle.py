@@ -8,7 +8,7 @@ import numpy as np
 from veritally.arrays import Array, is_traced, namespace
 from veritally.inference.optimiser import NEWTON, Peak, peak
 from veritally.likelihood.votes import derivatives
-from veritally.model.means import Means
+from veritally.model.means import VoterMeans
 from veritally.model.model import Model
 from veritally.rules.protocol import Fit, Rule, Status
 from veritally.rules.sums import Sigma
@@ -70,8 +70,8 @@ class MaximumLikelihood(Rule):
         return parts / whole
 
     @property
-    def _means(self) -> Means:
-        return Means(self.sigma, self.cap)
+    def _means(self) -> VoterMeans:
+        return VoterMeans(self.sigma, self.cap)
 
     def peak(self, ballots: Ballots, tolerance: float = NEWTON) -> Peak:
         """Return where the likelihood is highest; only differences of the truths mean something without values."""

@@ -108,7 +108,7 @@ class Ballots(Structure):
         """Return values and counts, ``(..., voter, column)``, whose dispersion tells σ; None where there are none."""
         return None
 
-    def tiers_told(self) -> Array:
+    def distinctions(self) -> Array:
         """Return how often ballots tell alternatives apart, ``(...)``: the tiers but one; infinite for numbers."""
         return np.full(self.mask.shape[:-1], np.inf)
 

@@ -110,10 +110,10 @@ class Mixed(_Parts, Ballots):
         found = (part.measurements() for part in self.parts)
         return next((given for given in found if given is not None), None)
 
-    def tiers_told(self) -> Array:
+    def distinctions(self) -> Array:
         """Return how often rankings and favourites tell alternatives apart."""
-        told = [part.tiers_told() for part in self.parts if not part.measured]
-        return reduce(add, told) if told else super().tiers_told()
+        numbers = [part.distinctions() for part in self.parts if not part.measured]
+        return reduce(add, numbers) if numbers else super().distinctions()
 
     def composition(self) -> Array:
         """Return a number for the kinds of votes that each decision has: a bit for each part."""

@@ -44,7 +44,7 @@ class Ordinal(SingleKind):
     def tied(self) -> Array:
         """Say which voters leave alternatives tied that they could have told apart, ``(..., voter)``."""
 
-    def tiers_told(self) -> Array:
+    def distinctions(self) -> Array:
         """Return how often ballots tell alternatives apart: the tiers but one, added up."""
         ordered = np.sort(self.tiers, axis=-1)
         number = np.sum(np.diff(ordered, axis=-1, prepend=0) > 0, axis=-1)
