@@ -292,10 +292,7 @@ class Outcome:
         lone = [str(names[self._kept[j]]) for j in self.tier_positions[0] if seen[self._kept[j]] == 1]
         if lone and len(self.profile) > 2:
             messages.append(f"only one voter saw {', '.join(lone)}, which comes out best")
-        messages += [said.format(*map(str, names)) for said in self.fit.warnings.get(0, ())]
-        status = Status(int(self.fit.status))
-        if status.message and not any(said.startswith(status.message) for said in messages):
-            messages.append(status.message)
+        messages += self.fit.messages(names)
         if any(np.isinf(value) for value in self.details.values()):
             messages.append("all voters agree, so the maximum-likelihood difference is infinite")
         return tuple(messages)

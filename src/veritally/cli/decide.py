@@ -17,6 +17,7 @@ from veritally.errors import InputError, InputWarning, quoted
 from veritally.io.votes import read
 from veritally.outcome import Outcome, WarningLines
 from veritally.progress import listening
+from veritally.votes.profile import Profile
 from veritally.votes.rankings import Ordinal
 
 _LONG = 30.0  # seconds left, for which people would like to know a quicker way
@@ -127,15 +128,17 @@ def decide(
     alternative, with --ballots; or a column order, such as A > B = C; or comparisons (worker, left, right, winner). It
     may also hold such orders as text (.orders, .txt), or be PrefLib's (.soc, .soi, .toc, .toi).
     """
-    parameters: dict[str, Any] = {}
-    if sigma:
-        parameters["sigma"] = parse_sigma(*sigma)
-    if points is not None:
-        parameters["points"] = points.split(",")
-    given = {"samples": samples, "tau": tau, "cap": cap, "count_error": count_error, "noise": noise, "model": model}
-    if omega is not None:
-        parameters["omega"] = omega if omega == "estimated" else _number(omega, "--omega")
-    parameters |= {name: value for name, value in given.items() if value is not None}
+    parameters = _given(
+        sigma=parse_sigma(*sigma) if sigma else None,
+        points=None if points is None else points.split(","),
+        omega=omega if omega in (None, "estimated") else _number(str(omega), "--omega"),
+        samples=samples,
+        tau=tau,
+        cap=cap,
+        count_error=count_error,
+        noise=noise,
+        model=model,
+    )
     if plot is not None:
         from veritally.plots import require_picture
 
@@ -151,20 +154,30 @@ def decide(
             outcomes = kept = list(outcomes)
         if tie_break == "error":
             _ = [outcome.chosen for outcome in kept]
-        if as_json:
-            for outcome in outcomes:
-                click.echo(outcome.to_json(explain=explain))
-        else:
-            from veritally.cli.outcomes import print_outcomes
-
-            if lower_is_better:
-                click.echo("Values are negated, since lower is better.")
-            print_outcomes(outcomes, profile, explain)
+        _print(outcomes, profile, as_json, explain, lower_is_better)
     if plot is not None:
         from veritally.plots import save
 
         save(kept[0], plot)
         say(f"Saved {plot}", err=True)
+
+
+def _given(**parameters: Any) -> dict[str, Any]:
+    """Return the parameters that a user gave."""
+    return {name: value for name, value in parameters.items() if value is not None}
+
+
+def _print(outcomes: Iterable[Outcome], profile: Profile, as_json: bool, explain: bool, lower_is_better: bool) -> None:
+    """Print outcomes as they come."""
+    if as_json:
+        for outcome in outcomes:
+            click.echo(outcome.to_json(explain=explain))
+        return
+    from veritally.cli.outcomes import print_outcomes
+
+    if lower_is_better:
+        click.echo("Values are negated, since lower is better.")
+    print_outcomes(outcomes, profile, explain)
 
 
 def _decided(asked: list[Question], show: ProgressDisplay) -> Iterator[Outcome]:

@@ -7,8 +7,9 @@ Everything else has a default that follows from ``fit``: a rule gives its own on
 
 import enum
 import math
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple
@@ -90,6 +91,17 @@ class Fit(NamedTuple):
     details: Mapping[str, Array] = {}
     warnings: Mapping[int, tuple[str, ...]] = {}
     posterior: PosteriorMixture | None = None
+
+    def messages(self, names: Sequence[Any]) -> list[str]:
+        """Return the warnings about a single decision, with the names of its alternatives, and its status."""
+        known = dict(enumerate(map(str, names)))
+
+        def named(place: re.Match[str]) -> str:
+            return known.get(int(place[1]), place[0])
+
+        messages = [re.sub(r"\{(\d+)\}", named, said) for said in self.warnings.get(0, ())]
+        status = Status(int(self.status)).message
+        return messages if any(said.startswith(status) for said in messages) or not status else [*messages, status]
 
     def decision(self, d: int, voters: int, alternatives: int) -> "Fit":
         """Return what was found about one decision along the first batch axis, without its padding."""
