@@ -15,7 +15,7 @@ from veritally.model.parameters import checked_parameters
 from veritally.outcome import Outcome, TieBreak
 from veritally.registry import rule_for
 from veritally.rules.info import RuleInfo
-from veritally.rules.protocol import Rule
+from veritally.rules.protocol import Fit, Rule
 from veritally.rules.sums import scores_of
 from veritally.votes.combine import concat
 from veritally.votes.kinds import by_kind
@@ -153,6 +153,7 @@ class Question:
         made = self.info.make(**checked_parameters(parameters, profile))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what comes of it is refused below
             fit = made.fit(profile.ballots)
+        _require_fit(fit, self.info.name, profile)
         _require_finite(fit.scores, self.parameters.get("model"))
         _require_evidence(fit.scores, profile, self.choose)
         return Outcome(
@@ -180,6 +181,17 @@ def evaluate(profile: Profile, rules: Iterable[str | Rule], **parameters: Any) -
         own = {key: value for key, value in parameters.items() if key in info.parameters}
         made[info.name] = info.make(**checked_parameters(own, profile))
     return scores_of(made, by_kind(profile.ballots, {rule.votes for rule in made.values()}))
+
+
+def _require_fit(fit: Any, name: str, profile: Profile) -> None:
+    """Refuse what a user's rule returns if it is no fit of these votes."""
+    if not isinstance(fit, Fit):
+        raise InputError(f"the fit of the rule {name} must be a vt.Fit, not {type(fit).__name__}")
+    shape = (*profile.batch, profile.shape[-1])
+    shapes = {"scores": (fit.scores, shape), "rounding": (fit.rounding, shape), "status": (fit.status, shape[:-1])}
+    for what, (own, wanted) in shapes.items():
+        if np.shape(own) != wanted:
+            raise InputError(f"the rule {name} gives {what} of the shape {np.shape(own)}; these votes need {wanted}")
 
 
 def _require_finite(scores: Array, model: Any) -> None:

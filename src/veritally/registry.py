@@ -17,7 +17,7 @@ from veritally.rules.pairwise import Pairwise
 from veritally.rules.positional import VOTER_WEIGHTS, Borda, BordaSqrtCount, Plurality, Positional, Veto
 from veritally.rules.posterior import Posterior
 from veritally.rules.protocol import Rule
-from veritally.rules.sums import Encoder
+from veritally.rules.sums import Encoder, SumRule
 from veritally.rules.top import TopGradient, TopLowerBound, TopMonteCarlo, TopZero
 from veritally.votes.ballots import Kind
 from veritally.votes.kinds import KINDS
@@ -230,6 +230,7 @@ _RULES = (
 )
 
 _DEFAULT = "posterior"
+_HINT = "see vt.rules() or `veritally rules`; one of your own has to be registered first (in the command by --plugin)"
 _ENTRY_POINTS = "veritally.rules"  # the group under which other packages offer modules that register rules
 
 _registered: dict[str, RuleInfo] = {}
@@ -294,7 +295,7 @@ def _by_name() -> dict[str, RuleInfo]:
     return {name: info for info in (*_RULES, *_registered.values()) for name in (info.name, *info.aliases)}
 
 
-def rule_info(rule: str | Rule) -> RuleInfo:
+def rule_info(rule: str | Rule | Encoder) -> RuleInfo:
     """Look a rule up by its name or alias, or suggest the nearest; describe one that is given itself.
 
     >>> rule_info("case4").name
@@ -302,7 +303,7 @@ def rule_info(rule: str | Rule) -> RuleInfo:
     """
     if isinstance(rule, Rule):
         return RuleInfo(
-            name=type(rule).__name__,
+            name=repr(rule.encoder if isinstance(rule, SumRule) else rule),
             votes=rule.votes,
             summary="given as an object",
             implementation=type(rule),
@@ -310,15 +311,19 @@ def rule_info(rule: str | Rule) -> RuleInfo:
             normalized=rule.normalized,
             instance=rule,
         )
+    if isinstance(rule, Encoder):
+        raise InputError(f"{quoted(rule)} says what one voter adds; the rule is vt.SumRule of it, with votes= its kind")
     if not isinstance(rule, str):
-        raise InputError(f"a rule is given by its name or as an object of Rule, not {quoted(rule)}; see vt.rules()")
+        raise InputError(
+            f"a rule is given by its name or as an object of Rule (not its class), not {quoted(rule)}; see vt.rules()"
+        )
     if rule not in _by_name():
         _load_plugins()
     known = _by_name()
     if rule in known:
         return known[rule]
     near = [name for name in known if rule and name.startswith(rule)] or difflib.get_close_matches(rule, known)
-    hint = f"did you mean {' or '.join(near[:3])}?" if near else "see vt.rules() or `veritally rules`"
+    hint = f"did you mean {' or '.join(near[:3])}?" if near else _HINT
     raise InputError(f"there is no rule {quoted(rule)}; {hint}")
 
 

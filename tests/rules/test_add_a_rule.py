@@ -95,13 +95,20 @@ def test_a_limit_of_steps_is_no_secret(page):
         outcome = vt.decide(random_profile(6, voters=5, alternatives=4), rule=page["BradleyTerry"](steps=2))
     assert outcome.status == "stopped at a limit"
     assert outcome.to_dict()["status"] == "stopped at a limit"
-    assert outcome.rule == "BradleyTerry"
+    assert outcome.rule == "BradleyTerry(steps=2)"
 
 
 def test_rules_are_compared_by_name_and_as_objects(page):
     scenario = vt.Scenario(voters=5, alternatives=4, sigma=3.0)
-    found = vt.compare(scenario, rules=["dowdall", page["BradleyTerry"](), "borda"], instances=40, workers=1)
-    assert {row["rule"] for row in found.rows()} == {"dowdall", "BradleyTerry", "borda"}
+    found = vt.compare(
+        scenario, rules=["dowdall", page["BradleyTerry"](), page["BradleyTerry"](9), "borda"], instances=40, workers=1
+    )
+    assert {row["rule"] for row in found.rows()} == {
+        "dowdall",
+        "BradleyTerry(steps=1000)",
+        "BradleyTerry(steps=9)",
+        "borda",
+    }
 
 
 def test_the_command_finds_them_in_a_plugin(plugin):
@@ -113,6 +120,10 @@ def test_the_command_finds_them_in_a_plugin(plugin):
         assert said["status"] == "converged"
         assert said["explanation"]["contributions"]
     assert "bradley-terry" in run(plugin, "rules", "--plugin", "my_rules").stdout
+    stopped = run(
+        plugin, "decide", "votes.csv", "--plugin", "my_rules", "--rule", "bradley-terry", "--set", "steps=1", "--json"
+    )
+    assert json.loads(stopped.stdout)["status"] == "stopped at a limit"
     assert "there is no rule" in run(plugin, "decide", "votes.csv", "--rule", "dowdall").stderr
 
 
@@ -120,6 +131,11 @@ def test_a_plugin_that_is_not_there_is_named(plugin):
     done = run(plugin, "decide", "votes.csv", "--plugin", "no_such_rules")
     assert done.returncode == 2
     assert "no_such_rules" in done.stderr
+    assert "Traceback" not in done.stderr
+    (plugin / "broken.py").write_text("1 / 0")
+    done = run(plugin, "decide", "votes.csv", "--plugin", "broken")
+    assert done.returncode == 2
+    assert "cannot be imported (ZeroDivisionError: division by zero)" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -147,7 +163,48 @@ def test_names_are_given_once(page):
 
 def test_a_rule_is_a_name_or_an_object(page):
     profile = random_profile(1)
-    with pytest.raises(vt.InputError, match="by its name or as an object of Rule"):
+    with pytest.raises(vt.InputError, match=r"the rule is vt\.SumRule of it"):
         vt.decide(profile, rule=page["Dowdall"]())
-    with pytest.raises(vt.InputError, match="has no parameter sigma"):
+    with pytest.raises(vt.InputError, match=r"as an object of Rule \(not its class\)"):
+        vt.decide(profile, rule=page["BradleyTerry"])
+    with pytest.raises(vt.InputError, match="given as an object; set sigma there"):
         vt.decide(profile, rule=SumRule(page["Dowdall"](), votes="rankings"), sigma=2)
+
+
+class Wrong(vt.Rule):
+    """A rule whose fit is whatever it is made of."""
+
+    def __init__(self, made):
+        self.made = made
+
+    def fit(self, ballots):
+        return self.made
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        ([1, 2, 3], "must be a vt.Fit, not list"),
+        (vt.Fit(np.zeros(2), np.zeros(2), np.asarray(0)), r"scores of the shape \(2,\); these votes need \(5,\)"),
+        (vt.Fit(np.zeros(5), np.zeros(5), np.zeros(5)), r"status of the shape \(5,\); these votes need \(\)"),
+    ],
+)
+def test_what_is_no_fit_is_refused_in_a_sentence(made, message):
+    with pytest.raises(vt.InputError, match=message):
+        vt.decide(random_profile(1), rule=Wrong(made))
+
+
+def test_what_is_no_encoding_is_refused_in_a_sentence():
+    class Plain(vt.Encoder):
+        def __call__(self, ballots):
+            return ballots.votes
+
+    with pytest.raises(vt.InputError, match=r"must return a vt\.Encoding, not ndarray"):
+        vt.decide(random_profile(1), rule=vt.SumRule(Plain(), votes="rankings"))
+
+
+def test_names_with_braces_stay_as_they_are():
+    profile = vt.Profile(order=[["{1}", "a{b}"], ["{1}", "a{b}"]])
+    with pytest.warns(vt.InputWarning, match="no finite maximum"):
+        outcome = vt.decide(profile, rule="mle")
+    assert "nobody contradicts {1} above a{b}." in outcome.warnings[0]

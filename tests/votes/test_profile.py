@@ -436,3 +436,10 @@ def test_kinds_and_sizes_that_do_not_fit_are_refused():
         vt.Profile(ranks=[[1, 2]]).coarsened("scores")
     with pytest.raises(vt.InputError, match="differences are for two alternatives, and there are 3"):
         vt.Profile(values=[[1.0, 2, 3]]).coarsened("differences")
+
+
+def test_orders_that_leave_one_out_are_no_ranks_from_zero():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        profile = vt.Profile(order=[["A", "B"], ["B", "C"]])
+    np.testing.assert_array_equal(profile.ranks, [[1, 2, 3], [3, 1, 2]])

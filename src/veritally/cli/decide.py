@@ -88,6 +88,7 @@ Examples:
 @click.option(
     "--points", metavar="N,N,…", help="Points for each position, as many as alternatives, best first; for positional."
 )
+@click.option("--set", "own", multiple=True, metavar="NAME=VALUE", help="A parameter of a rule of your own.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (one a line for many decisions).")
 @click.option("--explain", is_flag=True, help="Say each voter's part, and what would have changed the outcome.")
 @click.option(
@@ -116,6 +117,7 @@ def decide(
     seed: int,
     samples: int | None,
     points: str | None,
+    own: tuple[str, ...],
     as_json: bool,
     explain: bool,
     plot: str | None,
@@ -138,7 +140,7 @@ def decide(
         count_error=count_error,
         noise=noise,
         model=model,
-    )
+    ) | dict(map(_setting, own))
     if plot is not None:
         from veritally.plots import require_picture
 
@@ -160,6 +162,17 @@ def decide(
 
         save(kept[0], plot)
         say(f"Saved {plot}", err=True)
+
+
+def _setting(text: str) -> tuple[str, float | str]:
+    """Read ``NAME=VALUE``; values are numbers where they can be."""
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise InputError(f"--set takes NAME=VALUE, not {quoted(text)}")
+    try:
+        return name, float(value)
+    except ValueError:
+        return name, value
 
 
 def _given(**parameters: Any) -> dict[str, Any]:

@@ -14,9 +14,13 @@ def _load(context: click.Context, option: click.Parameter, modules: tuple[str, .
         sys.path.insert(0, "")
         try:
             importlib.import_module(name)
-        except ImportError as error:
+        except InputError:
+            raise
+        except Exception as error:  # whatever a user's module does
+            problem = f"{type(error).__name__}: {error}"
             raise InputError(
-                f"--plugin {quoted(name)}: cannot be imported ({error}); give the name of a Python module, without .py"
+                f"--plugin {quoted(name)}: cannot be imported ({problem}); give the name of a Python module, without "
+                ".py, that runs without an error"
             ) from error
         finally:
             sys.path.remove("")

@@ -68,7 +68,7 @@ class Entry:
 
     @classmethod
     def of(cls, text: str | Rule) -> "Entry":
-        """Read ``NAME`` or ``NAME:PARAMETER=VALUE``; a rule that is given as an object is called by its class.
+        """Read ``NAME`` or ``NAME:PARAMETER=VALUE``; a rule that is given as an object is called as it is written.
 
         ``samples=NUMBER`` is for Monte Carlo, ``model=FILE`` for learned rules; ``votes=rankings`` (or ``values``,
         ``top``) gives a rule that takes any votes only these; ``sigma=estimated`` and ``counts=believed`` keep from it
@@ -172,7 +172,7 @@ class RuleSet:
         entries = {entry.label: replace(entry, info=entry.info.on(kind)) for entry in made}
         for entry in made:
             if entry.info.instance is not entries[entry.label].info.instance:
-                raise InputError(f"two rules are called {entry.label}; give one of them a name by vt.register")
+                raise InputError(f"two rules are called {quoted(entry.label)}; give one of them a name by vt.register")
         for entry in entries.values():
             _require_fit(entry, kind, alternatives, everything)
         if not entries:

@@ -88,6 +88,8 @@ class RuleInfo:
     def require(self, parameters: Iterable[str]) -> None:
         """Refuse parameters that the rule does not take, and say which it does."""
         for name in parameters:
+            if self.instance is not None:
+                raise InputError(f"{self.name} is given as an object; set {name} there, where it is made")
             if name not in self.parameters:
                 takes = f"it takes {', '.join(self.parameters)}" if self.parameters else "it takes none"
                 raise InputError(f"the rule {self.name} has no parameter {name}; {takes}")
@@ -114,8 +116,8 @@ class RuleInfo:
         try:
             made = self.implementation(**{**dict(self.preset), **parameters})
         except TypeError as error:
-            needed = " and ".join(self.parameters)
-            raise InputError(f"the rule {self.name} needs {needed}, one number for each alternative") from error
+            needed = " and ".join(name for name in self.required if name not in parameters)
+            raise InputError(f"the rule {self.name} needs {needed}; give it, as {self.name} has no default") from error
         if isinstance(made, Rule):
             return made
         return SumRule(made, self.votes, self.alternatives, self.normalized, self.weight)

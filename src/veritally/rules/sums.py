@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from veritally.arrays import Array, namespace, over_voters
+from veritally.errors import InputError, quoted
 from veritally.rules.protocol import Fit, Rule, Status
 from veritally.votes.ballots import Ballots, Kind
 
@@ -107,6 +108,8 @@ class SumRule(Rule):
         """Return what each voter adds."""
         self.require(ballots)
         encoding = self.encoder(ballots)
+        if not isinstance(encoding, Encoding):
+            raise InputError(f"{quoted(self.encoder)} must return a vt.Encoding, not {type(encoding).__name__}")
         if self.weight is None:
             return encoding
         weight = self.weight(ballots.counts)[..., None]

@@ -64,7 +64,8 @@ def ranks_from_order(order: Any, alternatives: Names, n: int | None) -> tuple[Ar
         xp = namespace(order)
         reject(xp.sum(xp.astype(listed, xp.int32), axis=-2) > 1, "listed twice in one order", _place)
         place = xp.arange(1, order.shape[-1] + 1, dtype=xp.asarray(0.0).dtype)
-        return xp.sum(xp.where(listed, place[:, None], 0), axis=-2), alternatives
+        ranks = xp.sum(xp.where(listed, place[:, None], 0), axis=-2)
+        return xp.where(ranks > 0, ranks, xp.nan), alternatives
     try:
         ballots = [
             [list(tier) if isinstance(tier, _TIES) else [tier] for tier in ballot if not _is_missing(tier)]
@@ -75,12 +76,12 @@ def ranks_from_order(order: Any, alternatives: Names, n: int | None) -> tuple[Ar
         )
     except TypeError as error:
         raise InputError(_ORDER_FORMS) from error
-    ranks = np.zeros((len(ballots), len(alternatives)))
+    ranks = np.full((len(ballots), len(alternatives)), np.nan)
     for i, ballot in enumerate(ballots):
         for rank, tier in enumerate(ballot, start=1):
             for name in tier:
                 j = find(name, position, f"voter {i}: alternative")
-                if ranks[i, j]:
+                if not np.isnan(ranks[i, j]):
                     raise InputError(f"voter {i} lists {quoted(name)} twice; list each alternative once")
                 ranks[i, j] = rank
     return ranks, alternatives
