@@ -43,7 +43,7 @@ def test_imports_point_one_way(path):
             assert storey(node.module.split(".")[1]) <= own, f"{path.name} imports {node.module}"
 
 
-SUMS = ("cardinal", "exact", "majority", "pairwise", "positional", "sums", "top")
+SUMS = ("cardinal", "exact", "pairwise", "positional", "sums", "top")
 
 
 def test_the_numerics_know_no_library_by_name():

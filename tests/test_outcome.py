@@ -162,7 +162,7 @@ def test_a_ballot_that_stands_for_many_is_removed_whole():
     assert vt.decide(profile, "borda").explain().pivotal == {"many": ["B"]}
 
 
-@pytest.mark.filterwarnings("ignore:all voters agree", "ignore:only one voter saw", "ignore:.*no finite maximum")
+@pytest.mark.filterwarnings("ignore:.*all voters agree", "ignore:only one voter saw", "ignore:.*no finite maximum")
 @pytest.mark.filterwarnings("ignore:outside of what the network learned")
 @over_profiles(RULES)
 def test_contributions_sum_to_the_lead(name, data):

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from veritally.arrays import Array
+from veritally.arrays import Array, is_jax
 from veritally.checks import whole
 from veritally.errors import InputError, InputWarning, quoted
 from veritally.learned.models import SHIPPED
@@ -15,7 +15,7 @@ from veritally.model.parameters import checked_parameters
 from veritally.outcome import Outcome, TieBreak
 from veritally.registry import rule_for
 from veritally.rules.info import RuleInfo
-from veritally.rules.protocol import Fit, Rule
+from veritally.rules.protocol import Fit, Rule, Status
 from veritally.rules.sums import scores_of
 from veritally.votes.combine import concat
 from veritally.votes.kinds import by_kind
@@ -135,8 +135,8 @@ class Question:
     @property
     def piece(self) -> int | None:
         """How many decisions make a piece of some seconds of work; None if all have to be decided together."""
-        one_for_all = self.parameters.get("omega") == "estimated" or self.parameters.get("count_error") is not None
-        if one_for_all or self.info.stochastic or not self.info.iterative:
+        rule = self.info.make(**checked_parameters(self.parameters, self.profile))
+        if rule.joint or self.info.stochastic or not self.info.iterative:
             return None
         m, n = self.profile.shape[-2:]
         return int(np.clip(_PIECE // (m * n * n), 1, _MOST_AT_ONCE))
@@ -152,8 +152,7 @@ class Question:
             parameters["seed"] = self.seed
         made = self.info.make(**checked_parameters(parameters, profile))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what comes of it is refused below
-            fit = made.fit(profile.ballots)
-        _require_fit(fit, self.info.name, profile)
+            fit = _checked_fit(made.fit(profile.ballots), self.info.name, profile)
         _require_finite(fit.scores, self.parameters.get("model"))
         _require_evidence(fit.scores, profile, self.choose)
         return Outcome(
@@ -178,20 +177,27 @@ def evaluate(profile: Profile, rules: Iterable[str | Rule], **parameters: Any) -
     made: dict[str, Any] = {}
     for name in rules:
         info = rule_for(profile, name)
+        if info.name in made and made[info.name] is not info.instance and info.instance is not None:
+            raise InputError(f"two rules are called {quoted(info.name)}; give one of them a name by vt.register")
         own = {key: value for key, value in parameters.items() if key in info.parameters}
         made[info.name] = info.make(**checked_parameters(own, profile))
     return scores_of(made, by_kind(profile.ballots, {rule.votes for rule in made.values()}))
 
 
-def _require_fit(fit: Any, name: str, profile: Profile) -> None:
-    """Refuse what a user's rule returns if it is no fit of these votes."""
+def _checked_fit(fit: Any, name: str, profile: Profile) -> Fit:
+    """Return the fit, as arrays; refuse what a user's rule returns if it is no fit of these votes."""
     if not isinstance(fit, Fit):
         raise InputError(f"the fit of the rule {name} must be a vt.Fit, not {type(fit).__name__}")
     shape = (*profile.batch, profile.shape[-1])
-    shapes = {"scores": (fit.scores, shape), "rounding": (fit.rounding, shape), "status": (fit.status, shape[:-1])}
-    for what, (own, wanted) in shapes.items():
-        if np.shape(own) != wanted:
-            raise InputError(f"the rule {name} gives {what} of the shape {np.shape(own)}; these votes need {wanted}")
+    arrays = {"scores": fit.scores, "rounding": fit.rounding, "status": fit.status}
+    arrays = {what: own if is_jax(own) else np.asarray(own) for what, own in arrays.items()}
+    for what, own in arrays.items():
+        wanted = shape[:-1] if what == "status" else shape
+        if own.shape != wanted:
+            raise InputError(f"the rule {name} gives {what} of the shape {own.shape}; these votes need {wanted}")
+    if not np.isin(np.asarray(arrays["status"]), list(Status)).all():
+        raise InputError(f"the rule {name} gives a status that is none of vt.Status")
+    return fit._replace(**arrays)
 
 
 def _require_finite(scores: Array, model: Any) -> None:

@@ -156,10 +156,10 @@ class Outcome:
     @cached_property
     def _whole_belief(self) -> Belief | None:
         """The same with all alternatives; that of a batch is put together from those of its decisions."""
-        if self.fit.posterior is None:
-            return None
         if not self.profile.batch:
             return self.method.belief(self.profile.ballots, self.fit, self.seed[0])
+        if type(self.method).belief is Rule.belief:  # as of rules that know only scores
+            return None
         return stacked([one._whole_belief for one in self._decisions], self.profile.shape[-1])  # type: ignore[misc]
 
     @cached_property
@@ -293,8 +293,6 @@ class Outcome:
         if lone and len(self.profile) > 2:
             messages.append(f"only one voter saw {', '.join(lone)}, which comes out best")
         messages += self.fit.messages(names)
-        if any(np.isinf(value) for value in self.details.values()):
-            messages.append("all voters agree, so the maximum-likelihood difference is infinite")
         return tuple(messages)
 
     def decisions_with_warnings(self) -> "list[tuple[Any, Outcome]]":
@@ -303,8 +301,6 @@ class Outcome:
         found = (scores == -np.inf).any(axis=-1)
         found |= (among_best(scores, np.asarray(self.fit.rounding)) & (seen == 1)).any(axis=-1)
         found |= np.asarray(self.fit.status) != Status.CONVERGED
-        for value in self.details.values():
-            found |= np.isinf(np.asarray(value))
         found.flat[list(self.fit.warnings)] = True
         wanted = np.flatnonzero(found.reshape(self.profile.batch[0], -1).any(axis=1))
         return [(self.profile.decision_names[d], self._decision(int(d), self.profile.decision(int(d)))) for d in wanted]
@@ -344,7 +340,7 @@ class Outcome:
         if self.scale is not None:
             result["sigma_over_tau"] = dict(zip(("estimate", "low", "high"), map(float, self.scale), strict=True))
         for name, value in self.details.items():
-            result[name] = float(value) if math.isfinite(value) else str(float(value))
+            result.setdefault(name, float(value) if math.isfinite(value) else str(float(value)))
         return result
 
     def _how_sure(self, belief: Belief) -> dict[str, Any]:

@@ -2,10 +2,12 @@
 
 import difflib
 import functools
+import re
+import warnings
 from importlib.metadata import entry_points
 from typing import Any
 
-from veritally.errors import InputError, quoted
+from veritally.errors import InputError, InputWarning, quoted
 from veritally.learned.rule import Learned
 from veritally.learned.universal import Universal
 from veritally.rules.cardinal import Difference, Mean
@@ -233,6 +235,9 @@ _DEFAULT = "posterior"
 _HINT = "see vt.rules() or `veritally rules`; one of your own has to be registered first (in the command by --plugin)"
 _ENTRY_POINTS = "veritally.rules"  # the group under which other packages offer modules that register rules
 
+_RESERVED = ("all", "exact")  # which stand for several rules in compare
+_BUILT_IN = {name: info for info in _RULES for name in (info.name, *info.aliases)}
+
 _registered: dict[str, RuleInfo] = {}
 
 
@@ -271,15 +276,21 @@ def register(
     """
     if not (isinstance(implementation, type) and issubclass(implementation, Encoder | Rule)):
         raise InputError(f"register takes a class of Encoder or Rule, not {quoted(implementation)}")
-    if not isinstance(name, str) or not name or set(name) & set(":=, "):
-        raise InputError(f"the name of a rule is text without spaces, commas, colons and =, not {quoted(name)}")
-    known = _by_name().get(name)
-    if known is not None and known.implementation is not implementation:
-        raise InputError(f"there is a rule {quoted(name)} already; choose another name")
+    for own in (name, *fields.get("aliases", ())):
+        if not isinstance(own, str) or not re.fullmatch(r"[^\s:=,+]+", own) or own in _RESERVED:
+            raise InputError(f"the name of a rule is text without spaces and the signs , : = +, not {quoted(own)}")
+        if own in _BUILT_IN:
+            raise InputError(f"there is a rule {quoted(own)} already; choose another name")
     if votes not in (None, *KINDS):
         require_known(votes, KINDS, "kind of votes")
-    fields = {"reference": "", "votes": votes} | fields
-    info = RuleInfo(name=name, summary=summary, implementation=implementation, **fields)
+    if issubclass(implementation, Rule):
+        if votes not in (None, implementation.votes):
+            raise InputError(f"{implementation.__name__} takes {implementation.votes or 'any votes'} by its own votes")
+        votes = implementation.votes
+    try:
+        info = RuleInfo(name, votes, summary, implementation, **({"reference": ""} | fields))
+    except TypeError as error:
+        raise InputError(f"register: {error}; vt.RuleInfo has the fields that it takes") from error
     _registered[name] = info
     return info
 
@@ -288,11 +299,16 @@ def register(
 def _load_plugins() -> None:
     """Import the modules that installed packages offer, which register their rules."""
     for entry in entry_points(group=_ENTRY_POINTS):
-        entry.load()
+        try:
+            entry.load()
+        except Exception as error:  # whatever an installed package does
+            message = f"the rules that {entry.value} offers cannot be used ({type(error).__name__}: {error})"
+            warnings.warn(message, InputWarning, stacklevel=3)
 
 
 def _by_name() -> dict[str, RuleInfo]:
-    return {name: info for info in (*_RULES, *_registered.values()) for name in (info.name, *info.aliases)}
+    own = {name: info for info in _registered.values() for name in (info.name, *info.aliases)}
+    return own | _BUILT_IN
 
 
 def rule_info(rule: str | Rule | Encoder) -> RuleInfo:

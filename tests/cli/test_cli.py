@@ -155,7 +155,7 @@ def test_majority_says_how_far_and_infinity(file):
     path = file("voter,alternative,rank\nu,A,1\nu,B,2\n")
     result = run("decide", path, "--rule", "majority")
     assert "Maximum-likelihood difference B − A: -inf." in result.output
-    assert "Warning: all voters agree" in result.stderr
+    assert "no finite maximum: all voters agree" in result.stderr
 
 
 def test_parameters_of_rules(file):

@@ -168,3 +168,10 @@ def test_the_posterior_tends_to_it_as_the_prior_widens():
 def test_messages(given, message):
     with pytest.raises(vt.InputError, match=message):
         vt.decide(vt.Profile(ranks=[[1, 2], [2, 1]]), "mle", **given)
+
+
+def test_scores_that_differ_by_rounding_alone_tie():
+    profile = vt.Profile(top=["A", "B", "A", "C"], alternatives=["A", "B", "C"])
+    assert vt.decide(vt.Profile(top=["B", "A", "C"], alternatives=[*"ABC"]), "mle").winners == ["A", "B", "C"]
+    outcome = vt.decide(profile, "mle")
+    assert outcome.explain().pivotal == {0: ["A", "B", "C"], 2: ["A", "B", "C"]}

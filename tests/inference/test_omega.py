@@ -71,3 +71,11 @@ def test_what_is_refused(told, message):
 def test_it_can_be_compared():
     found = vt.compare("high-variance", voters=5, instances=20, rules=["posterior:votes=rankings:omega=estimated"])
     assert found.rules
+
+
+@pytest.mark.parametrize("known", [{}, {"sigma": 1}])
+def test_omega_beside_doubtful_counts_is_refused(known):
+    profile = vt.Profile(ranks=[[1, 2, 3], [2, 1, 3]], counts=[[3, 4, 5], [1, 2, 9]])
+    for error in ("percentage", "percentage:0.5"):
+        with pytest.raises(vt.InputError, match="leave one of them out"):
+            vt.decide(profile, omega="estimated", count_error=error, **known)

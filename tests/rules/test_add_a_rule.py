@@ -150,6 +150,20 @@ def test_an_installed_package_can_offer_rules(page, monkeypatch):
     registry._load_plugins.cache_clear()
 
 
+def test_a_package_whose_rules_fail_is_named(page, monkeypatch):
+    class Broken:
+        value = "their.rules"
+
+        def load(self):
+            raise KeyError("x")
+
+    monkeypatch.setattr(registry, "entry_points", lambda group: [Broken()])
+    registry._load_plugins.cache_clear()
+    with pytest.warns(vt.InputWarning, match=r"their\.rules offers cannot be used"):
+        vt.rules()
+    registry._load_plugins.cache_clear()
+
+
 def test_names_are_given_once(page):
     with pytest.raises(vt.InputError, match="there is a rule 'borda' already"):
         vt.register("borda", page["Dowdall"])
@@ -159,6 +173,14 @@ def test_names_are_given_once(page):
         vt.register("my rule", page["Dowdall"])
     with pytest.raises(vt.InputError, match="unknown"):
         vt.register("mine", page["Dowdall"], votes="ranks")
+    with pytest.raises(vt.InputError, match="there is a rule 'case4' already"):
+        vt.register("mine", page["Dowdall"], aliases=("case4",))
+    with pytest.raises(vt.InputError, match="BradleyTerry takes rankings by its own votes"):
+        vt.register("mine", page["BradleyTerry"], votes="top")
+    with pytest.raises(vt.InputError, match=r"vt\.RuleInfo has the fields"):
+        vt.register("mine", page["Dowdall"], colour="red")
+    again = vt.register("dowdall", page["Dowdall"], votes="rankings", summary="as in a notebook")
+    assert [info for info in vt.rules() if info.name == "dowdall"] == [again]
 
 
 def test_a_rule_is_a_name_or_an_object(page):
@@ -192,6 +214,24 @@ class Wrong(vt.Rule):
 def test_what_is_no_fit_is_refused_in_a_sentence(made, message):
     with pytest.raises(vt.InputError, match=message):
         vt.decide(random_profile(1), rule=Wrong(made))
+
+
+def test_scores_may_be_a_list():
+    outcome = vt.decide(random_profile(1), rule=Wrong(vt.Fit([3, 1, 2, 0, 5], [0] * 5, 0)))
+    assert outcome.winner == 4
+    assert outcome.explain().winner == 4
+
+
+def test_a_status_that_is_none_is_refused():
+    with pytest.raises(vt.InputError, match=r"none of vt\.Status"):
+        vt.decide(random_profile(1), rule=Wrong(vt.Fit(np.zeros(5), np.zeros(5), np.asarray(7))))
+
+
+def test_rules_of_one_name_are_not_mixed_up(page):
+    one, other = (vt.SumRule(page["Dowdall"](), votes="rankings", normalized=x) for x in (False, True))
+    for run in (vt.evaluate, lambda profile, rules: vt.compare(profile, truth=np.zeros(5), rules=rules)):
+        with pytest.raises(vt.InputError, match=r"two rules are called 'Dowdall\(\)'"):
+            run(random_profile(1), [one, other])
 
 
 def test_what_is_no_encoding_is_refused_in_a_sentence():

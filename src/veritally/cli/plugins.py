@@ -16,7 +16,7 @@ def _load(context: click.Context, option: click.Parameter, modules: tuple[str, .
             importlib.import_module(name)
         except InputError:
             raise
-        except Exception as error:  # whatever a user's module does
+        except (Exception, SystemExit) as error:  # whatever a user's module does
             problem = f"{type(error).__name__}: {error}"
             raise InputError(
                 f"--plugin {quoted(name)}: cannot be imported ({problem}); give the name of a Python module, without "

@@ -125,7 +125,9 @@ def _run_in_processes(chunks: Sequence[Chunk], workers: int) -> Iterator[tuple[C
     try:
         pickle.dumps(chunks[0])
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise InputError("this scenario cannot be sent to other processes; use one worker") from error
+        raise InputError(
+            "this scenario, or a rule of your own, cannot be sent to other processes; use one worker"
+        ) from error
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _enter)
     waiting = iter(chunks)

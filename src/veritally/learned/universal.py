@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -71,6 +71,7 @@ class Universal(Rule):
     count_range: tuple[float, float] | None = None
 
     votes = "rankings"
+    internal: ClassVar[frozenset[str]] = frozenset({"count_range"})
 
     def __post_init__(self) -> None:
         if isinstance(self.count_error, type):

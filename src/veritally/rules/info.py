@@ -12,7 +12,6 @@ from veritally.votes.kinds import KINDS
 from veritally.votes.profile import Profile
 
 PAPER = "Pitis & Zhang (2020)"
-_INTERNAL = {"votes", "count_range", "between"}  # parameters that whoever runs the rule gives it, not a user
 
 
 @dataclass(frozen=True)
@@ -76,14 +75,18 @@ class RuleInfo:
         """Names of what a user can give the rule; what is given as an object has its own already."""
         if self.instance is not None:
             return ()
-        hidden = _INTERNAL | set(dict(self.preset))
+        hidden = self._internal | set(dict(self.preset))
         return tuple(field.name for field in _fields(self.implementation) if field.name not in hidden)
 
     @property
     def required(self) -> tuple[str, ...]:
         """Names of what a user must give the rule."""
         own = () if self.instance is not None else _fields(self.implementation)
-        return tuple(field.name for field in own if field.default is MISSING)
+        return tuple(field.name for field in own if field.default is MISSING and field.default_factory is MISSING)
+
+    @property
+    def _internal(self) -> frozenset[str]:
+        return self.implementation.internal if issubclass(self.implementation, Rule) else frozenset()
 
     def require(self, parameters: Iterable[str]) -> None:
         """Refuse parameters that the rule does not take, and say which it does."""
@@ -112,12 +115,10 @@ class RuleInfo:
         """Make the rule with these parameters."""
         if self.instance is not None:
             return self.instance
-        self.require(set(parameters) - _INTERNAL)
-        try:
-            made = self.implementation(**{**dict(self.preset), **parameters})
-        except TypeError as error:
-            needed = " and ".join(name for name in self.required if name not in parameters)
-            raise InputError(f"the rule {self.name} needs {needed}; give it, as {self.name} has no default") from error
+        self.require(set(parameters) - self._internal)
+        if missing := [name for name in self.required if name not in parameters]:
+            raise InputError(f"the rule {self.name} needs {' and '.join(missing)}, for which it has no default")
+        made = self.implementation(**{**dict(self.preset), **parameters})
         if isinstance(made, Rule):
             return made
         return SumRule(made, self.votes, self.alternatives, self.normalized, self.weight)

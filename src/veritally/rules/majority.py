@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from veritally.arrays import Array, in_double, namespace
+import numpy as np
+
+from veritally.arrays import Array, in_double, is_traced, namespace
 from veritally.rules.mle import MaximumLikelihood
 from veritally.rules.pairwise import Pairwise
 from veritally.rules.protocol import Fit, Rule, Status
@@ -11,6 +13,7 @@ from veritally.rules.sums import Sigma, SumRule
 from veritally.votes.ballots import Ballots
 
 _EXACT = 1e-9  # standard deviations that the last step may have
+_UNANIMOUS = f"{Status.UNBOUNDED.message}: all voters agree, so the maximum-likelihood difference is infinite"
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,9 @@ class Majority(Rule):
         delta, converged = self._difference(ballots)
         xp = namespace(delta)
         status = xp.where(converged, int(Status.CONVERGED), int(Status.STOPPED))
-        return self._sum.fit(ballots)._replace(details={"delta": delta}, status=status)
+        status = xp.where(xp.isinf(delta), int(Status.UNBOUNDED), status)
+        warnings = {} if is_traced(delta) else dict.fromkeys(np.flatnonzero(np.isinf(delta)).tolist(), (_UNANIMOUS,))
+        return self._sum.fit(ballots)._replace(details={"delta": delta}, status=status, warnings=warnings)
 
     def scores(self, ballots: Ballots) -> Array:
         """Return the scores alone."""

@@ -2,10 +2,12 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from veritally.arrays import Array, is_traced, namespace
+from veritally.inference.linear import diagonal
 from veritally.inference.optimiser import NEWTON, Peak, peak
 from veritally.likelihood.votes import derivatives
 from veritally.model.means import VoterMeans
@@ -15,7 +17,7 @@ from veritally.rules.sums import Sigma
 from veritally.votes.ballots import Ballots, Kind
 
 _NO_PRIOR, _WIDE_PRIOR = 1e-12, 1e-4  # precisions of the truths, in units of that of the least certain vote
-_ROUNDING, _ROUNDING_SINGLE = 1e-7, 1e-3  # of the largest score
+_ROUNDING, _ROUNDING_SINGLE = 1e-7, 1e-3  # of the largest score, and of the standard deviation of the surest
 _LISTED = 5  # in a message, at most
 
 
@@ -44,6 +46,7 @@ class MaximumLikelihood(Rule):
     votes: Kind | None = None
 
     normalized = True
+    internal: ClassVar[frozenset[str]] = frozenset({"votes"})
 
     def fit(self, ballots: Ballots) -> Fit:
         """Return what the votes say."""
@@ -51,8 +54,9 @@ class MaximumLikelihood(Rule):
         found = self.peak(ballots)
         scores = xp.where(ballots.mask, _centred(found.truth, ballots), -xp.inf)
         size = xp.max(xp.where(scores > -xp.inf, xp.abs(scores), 0), axis=-1, keepdims=True)
+        size = size + 1 / xp.sqrt(xp.max(diagonal(found.precision), axis=-1, keepdims=True))
         unit = _ROUNDING if scores.dtype.itemsize == 8 else _ROUNDING_SINGLE
-        bounded = xp.all(linked(ballots), axis=(-2, -1))
+        bounded = xp.all(_ways_up(ballots), axis=(-2, -1))
         status = xp.where(found.converged, int(Status.CONVERGED), int(Status.STOPPED))
         status = xp.where(bounded, status, int(Status.UNBOUNDED))
         warnings = {} if is_traced(scores) else _warnings(ballots, bounded)
@@ -85,7 +89,7 @@ class MaximumLikelihood(Rule):
         given = xp.isfinite(deviations) & (ballots.multiplicity > 0)[..., None]
         largest = xp.max(xp.where(given, deviations, 0), axis=(-2, -1))
         unit = xp.where(largest > 0, largest, 1) ** -2.0
-        bounded = xp.all(linked(ballots), axis=(-2, -1))
+        bounded = xp.all(_ways_up(ballots), axis=(-2, -1))
         return xp.where(bounded, unit * _NO_PRIOR, unit * _WIDE_PRIOR)
 
 
@@ -97,7 +101,7 @@ def _centred(truth: Array, ballots: Ballots) -> Array:
     return xp.where(ballots.mask, xp.where(ballots.anchored[..., None], truth, truth - mean), 0)
 
 
-def linked(ballots: Ballots) -> Array:
+def _ways_up(ballots: Ballots) -> Array:
     """Say from which alternative a way leads to which, each ranked above the next by somebody, ``(..., n, n)``.
 
     Alternatives that have values are linked both ways; those that nobody saw, with everything.
@@ -114,7 +118,7 @@ def linked(ballots: Ballots) -> Array:
 def _warnings(ballots: Ballots, bounded: Array) -> dict[int, tuple[str, ...]]:
     """Say of decisions without a maximum who runs off or cannot be compared."""
     n = ballots.counts.shape[-1]
-    ways, masks = np.reshape(np.asarray(linked(ballots)), (-1, n, n)), np.reshape(np.asarray(ballots.mask), (-1, n))
+    ways, masks = np.reshape(np.asarray(_ways_up(ballots)), (-1, n, n)), np.reshape(np.asarray(ballots.mask), (-1, n))
     return {int(d): (_message(ways[d], masks[d]),) for d in np.flatnonzero(~np.asarray(bounded))}
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -89,6 +89,13 @@ class Posterior(Rule):
     omega: float | Literal["estimated"] | None = None
     between: float = 0.0
 
+    internal: ClassVar[frozenset[str]] = frozenset({"votes", "count_range", "between"})
+
+    @property
+    def joint(self) -> bool:
+        """Whether something is found out about all decisions of a batch together: ω, or what counts stand for."""
+        return self.omega == "estimated" or self.count_error is not None
+
     def fit(self, ballots: Ballots) -> Fit:
         """Return what the votes say."""
         found = self._infer(ballots)
@@ -106,6 +113,8 @@ class Posterior(Rule):
 
     def _infer(self, ballots: Ballots) -> PosteriorMixture:
         """Infer with what is known; what is unknown of the noise besides σ and τ is chosen by the evidence."""
+        if self.count_error is not None and (self.omega is not None or np.any(self.between)):
+            raise InputError("either counts can be doubtful or voters can differ by omega; leave one of them out")
         ballots = self._capped(ballots)
         ballots = ballots.weighed(ballots.effective_multiplicity)
         return most_probable([infer(ballots, rule._assumptions(ballots)) for rule in self._grid(ballots)])
@@ -132,8 +141,6 @@ class Posterior(Rule):
         between = self.between
         if self.omega is not None and self.sigma is not None:
             between = float(self.omega) ** 2 / np.asarray(self.sigma) ** 2  # type: ignore[assignment]
-        if self.count_error is not None and np.any(between):
-            raise InputError("either counts can be doubtful or voters can differ by omega; leave one of them out")
         check_noise(ballots, self.noise)
         counts = namespace(ballots.counts).where(ballots.multiplicity[..., None] > 0, ballots.counts, 0)
         stand_for = mixture(self.count_error, self.noise, counts, *(self.count_range or ()))

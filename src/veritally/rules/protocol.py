@@ -134,6 +134,13 @@ class Rule(ABC):
 
     one_pass: ClassVar[bool] = False
     """Whether the rule goes over the votes once, instead of until it has arrived."""
+    internal: ClassVar[frozenset[str]] = frozenset()
+    """Parameters that whoever runs the rule gives it, not a user."""
+
+    @property
+    def joint(self) -> bool:
+        """Whether decisions of a batch have to be decided together."""
+        return False
 
     @abstractmethod
     def fit(self, ballots: Ballots) -> Fit:
