@@ -19,7 +19,7 @@ import pytest
 from support import jax_x64
 
 # The same examples in every run: a test that passed here passes there.
-for name, number in (("few", 8), ("many", 25)):
+for name, number in (("few", 6), ("many", 25)):
     hypothesis.settings.register_profile(
         name, derandomize=True, deadline=None, max_examples=number, suppress_health_check=list(hypothesis.HealthCheck)
     )

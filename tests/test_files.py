@@ -161,6 +161,7 @@ def test_reproduce_replaces_its_own_report_unless_it_was_edited(folder):
     refused("r/results.csv", "reproduce", "--out", "r", *REPRODUCE)
 
 
+@pytest.mark.slow
 def test_train_leaves_files_of_others_alone(folder):
     card = folder / "x-card.md"
     card.write_text(OWN)

@@ -196,6 +196,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_numbers(tmp_path):
         assert (whole / name).read_bytes() == (killed / name).read_bytes(), name
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_says_what_is_kept(tmp_path):
     process = subprocess.Popen(
         command(tmp_path, "--workers", "2"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

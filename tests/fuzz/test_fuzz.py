@@ -8,10 +8,10 @@ from runner import fuzz
 
 
 def test_broken_files_give_a_result_or_a_sentence(tmp_path):
-    report = fuzz(seed=0, start=0, stop=300, folder=tmp_path)
+    report = fuzz(seed=0, start=0, stop=150, folder=tmp_path)
     assert not report.problems, "\n".join(f"file {number}: {text}" for number, text in report.problems.items())
-    assert report.verdicts.total() == 300
-    assert min(report.verdicts["result"], report.verdicts["sentence"]) > 60
+    assert report.verdicts.total() == 150
+    assert min(report.verdicts["result"], report.verdicts["sentence"]) > 30
     assert not list(tmp_path.iterdir())
 
 

@@ -147,6 +147,7 @@ def test_halves_of_voters_come_to_whole_ones():
     np.testing.assert_allclose(parts.p_best, whole.p_best, atol=0.02)
 
 
+@pytest.mark.slow
 def test_small_parts_of_a_voter_who_knows_much_stay_sound():
     profile = vt.Profile(order=[[*"ABC"]], counts=[[1e4] * 3], multiplicity=[0.05])
     outcome = vt.decide(profile, sigma=1, tau=1)
@@ -157,12 +158,13 @@ def test_small_parts_of_a_voter_who_knows_much_stay_sound():
 # Favourites among many
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("voters", "alternatives", "most"),
     [
         (12, 60, 100),
-        pytest.param(40, 30, 100, marks=pytest.mark.slow),
-        pytest.param(12, 60, 1, marks=pytest.mark.slow),
+        (40, 30, 100),
+        (12, 60, 1),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*the search stopped at its limit")

@@ -38,7 +38,7 @@ def test_it_is_found_from_values(omega):
     assert vt.decide(drawn(omega), omega="estimated").belief.omega.mean() == pytest.approx(omega, rel=0.3)
 
 
-@pytest.mark.parametrize("kind", ["values", "rankings"])
+@pytest.mark.parametrize("kind", ["values", pytest.param("rankings", marks=pytest.mark.slow)])
 def test_where_voters_do_not_differ_nothing_changes(kind):
     profile = drawn(0.0, decisions=6).coarsened(kind)
     found, plain = vt.decide(profile, omega="estimated"), vt.decide(profile)

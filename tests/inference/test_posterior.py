@@ -162,7 +162,9 @@ def log_chain(truth, order, s):
     return special.logsumexp(logs) + math.log(GRID[1] - GRID[0])
 
 
-@pytest.mark.parametrize(("sigma", "tau"), [((1.0, 1.0, 1.0), 1.0), ((2.0, 0.7, 1.0), 0.5)])
+@pytest.mark.parametrize(
+    ("sigma", "tau"), [pytest.param((1.0, 1.0, 1.0), 1.0, marks=pytest.mark.slow), ((2.0, 0.7, 1.0), 0.5)]
+)
 def test_mode_of_three_alternatives(sigma, tau):
     orders = [(0, 1, 2), (1, 0, 2), (2, 0, 1), (0, 2, 1)]
     counts = np.array([[1, 1, 1], [2, 5, 1], [9, 1, 3], [1, 2, 4]])

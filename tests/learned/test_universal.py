@@ -319,7 +319,13 @@ def test_an_error_of_unknown_size_is_refused():
         vt.decide(vt.Profile(ranks=[[1, 2]]), rule="learned-universal", count_error="percentage")
 
 
-@pytest.mark.parametrize("table", ["high-variance", "low-variance", "count-noise", "count-replacement"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        "high-variance",
+        *(pytest.param(x, marks=pytest.mark.slow) for x in ("low-variance", "count-noise", "count-replacement")),
+    ],
+)
 def test_it_is_near_the_posterior(table):
     """In 200 decisions the regrets hardly differ, where those of Borda do."""
     rules = ["learned-universal", "posterior:votes=rankings", "borda"]

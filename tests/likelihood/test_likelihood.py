@@ -86,7 +86,7 @@ def test_three_alternatives_by_mpmath(truth, counts):
     )
 
 
-@pytest.mark.parametrize("n", [3, 4])
+@pytest.mark.parametrize("n", [3, pytest.param(4, marks=pytest.mark.slow)])
 def test_rankings_are_orthants_of_differences(n):
     """SciPy is exact for two differences; for three it is asked for 1e-8. Measured: 3e-9."""
     counts, truth = draws(n, 6, n)

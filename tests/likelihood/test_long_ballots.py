@@ -53,6 +53,7 @@ def test_derivatives_of_long_ballots_by_differences(n):
     assert np.linalg.eigvalsh(curvature[0]).max() < 1e-8  # log-concave; nothing is said of a common shift
 
 
+@pytest.mark.slow
 def test_five_voters_who_agree_on_150_leave_no_tie():
     outcome = vt.decide(vt.Profile(ranks=np.tile(np.arange(1, 151), (5, 1))), sigma=10, tau=1)
     assert outcome.winners == [0]
