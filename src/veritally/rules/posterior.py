@@ -100,21 +100,12 @@ class Posterior(Rule):
         """Return what the votes say."""
         found = self._infer(ballots)
         scores, rounding = self._scores(found.average(found.moments.mean), found, ballots.mask)
-        status = _status(found)
-        traced = is_traced(scores)
-        return Fit(
-            scores,
-            rounding,
-            status,
-            scale=found.scale(ballots.mask),
-            warnings={} if traced else links.warnings(ballots),
-            posterior=found,
-        )
+        warnings = {} if is_traced(scores) else links.warnings(ballots)
+        scale = found.scale(ballots.mask)
+        return Fit(scores, rounding, _status(found), scale=scale, warnings=warnings, posterior=found)
 
     def _infer(self, ballots: Ballots) -> PosteriorMixture:
         """Infer with what is known; what is unknown of the noise besides σ and τ is chosen by the evidence."""
-        if self.count_error is not None and (self.omega is not None or np.any(self.between)):
-            raise InputError("either counts can be doubtful or voters can differ by omega; leave one of them out")
         ballots = self._capped(ballots)
         ballots = ballots.weighed(ballots.effective_multiplicity)
         return most_probable([infer(ballots, rule._assumptions(ballots)) for rule in self._grid(ballots)])
@@ -138,6 +129,8 @@ class Posterior(Rule):
 
     def _assumptions(self, ballots: Ballots) -> Assumptions:
         """Return what is given; refuse noise whose density has no sound curvature, or too many components."""
+        if self.count_error is not None and (self.omega is not None or np.any(self.between)):
+            raise InputError("either counts can be doubtful or voters can differ by omega; leave one of them out")
         between = self.between
         if self.omega is not None and self.sigma is not None:
             between = float(self.omega) ** 2 / np.asarray(self.sigma) ** 2  # type: ignore[assignment]
