@@ -4,7 +4,6 @@ import difflib
 import functools
 import re
 import warnings
-from importlib.metadata import entry_points
 from typing import Any
 
 from veritally.errors import InputError, InputWarning, quoted
@@ -298,6 +297,8 @@ def register(
 @functools.cache
 def _load_plugins() -> None:
     """Import the modules that installed packages offer, which register their rules."""
+    from importlib.metadata import entry_points  # which takes a while
+
     for entry in entry_points(group=_ENTRY_POINTS):
         try:
             entry.load()

@@ -144,7 +144,9 @@ def test_an_installed_package_can_offer_rules(page, monkeypatch):
         def load(self):
             vt.register("offered", page["Dowdall"], votes="rankings")
 
-    monkeypatch.setattr(registry, "entry_points", lambda group: [Offered()] if group == "veritally.rules" else [])
+    monkeypatch.setattr(
+        "importlib.metadata.entry_points", lambda group: [Offered()] if group == "veritally.rules" else []
+    )
     registry._load_plugins.cache_clear()
     assert vt.decide(random_profile(1), rule="offered").winner is not None
     registry._load_plugins.cache_clear()
@@ -157,7 +159,7 @@ def test_a_package_whose_rules_fail_is_named(page, monkeypatch):
         def load(self):
             raise KeyError("x")
 
-    monkeypatch.setattr(registry, "entry_points", lambda group: [Broken()])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [Broken()])
     registry._load_plugins.cache_clear()
     with pytest.warns(vt.InputWarning, match=r"their\.rules offers cannot be used"):
         vt.rules()

@@ -75,8 +75,12 @@ def _twins(what: str, names: Iterable[Any], profile: Profile) -> Iterator[str]:
 
 def _variants(what: str, names: Iterable[Any]) -> Iterator[str]:
     """Say which two of the names differ only in capitals or spaces."""
+    different = dict.fromkeys(map(str, names))
+    text = "\n".join(different)
+    if text == text.casefold() and len(text.split()) == len(different):  # of a million names, too
+        return
     spelt: dict[str, str] = {}
-    for name in dict.fromkeys(map(str, names)):
+    for name in different:
         other = spelt.setdefault("".join(name.casefold().split()), name)
         if other != name and (len(name) > 1 or what == "voter"):  # options may be called A and a
             pair = f"the {what}s {quoted(other)} and {quoted(name)} differ only in capitals or spaces"
