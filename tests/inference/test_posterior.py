@@ -632,7 +632,7 @@ def test_a_search_that_does_not_arrive_says_so():
     counts = np.random.default_rng(3).integers(1, 50, (30, 4))
     outcome = vt.decide(vt.Profile(ranks=np.tile(np.arange(1, 5), (30, 1)), counts=counts))
     assert outcome.status == "stopped at a limit"
-    assert any("scores may be off" in said for said in outcome.warnings)
+    assert any("probabilities may be off" in said for said in outcome.warnings)
     assert json.loads(outcome.to_json())["status"] == "stopped at a limit"
 
 

@@ -48,7 +48,8 @@ _STATUS = {
     Status.CONVERGED: ("converged", ""),
     Status.STOPPED: (
         "stopped at a limit",
-        "the search stopped at its limit of steps before it arrived: scores may be off",
+        "the search stopped at its limit of steps before it arrived: scores and probabilities may be off; the rule "
+        "score, which needs no search, can serve as a check",
     ),
     Status.UNBOUNDED: ("no finite maximum", "the likelihood has no finite maximum"),
     Status.MODE: (
