@@ -68,14 +68,11 @@ class _Scale:
         Where its logarithm is expected, ``(...)``.
     sigma, tau
         What both are at logarithms of the scale, ``(value, ...)``.
-    freedom
-        Degrees of freedom of an estimate of σ by dispersion, ``(...)``.
     """
 
     centre: Array
     sigma: Callable[[Array], Array]
     tau: Callable[[Array], Array]
-    freedom: Array
 
 
 def infer(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
@@ -120,7 +117,7 @@ def _infer_alike(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
     if sigma is not None and given.tau is not None:
         tau = xp.full((1, *ballots.mask.shape[:-1]), float(given.tau), dtype=ballots.counts.dtype)
         return _at_scales(ballots, given, sigma[None], tau, freedom)
-    scale = _unknown_scale(few, given, sigma, freedom)
+    scale = _unknown_scale(few, given, sigma)
 
     def at(log: Array, start: Array, tolerance: float) -> Peak:
         several = few.stacked(len(log))
@@ -179,7 +176,7 @@ def _known_sigma(ballots: Ballots, given: Assumptions) -> tuple[Array | None, Ar
     return xp.broadcast_to(sigma, shape), found.freedom
 
 
-def _unknown_scale(ballots: Ballots, given: Assumptions, sigma: Array | None, freedom: Array) -> _Scale:
+def _unknown_scale(ballots: Ballots, given: Assumptions, sigma: Array | None) -> _Scale:
     """Return what is to be searched for: σ if nothing tells it, with τ given or 1, else τ."""
     xp = namespace(ballots.counts)
     worth = _worth(ballots, given)
@@ -190,14 +187,13 @@ def _unknown_scale(ballots: Ballots, given: Assumptions, sigma: Array | None, fr
             log_typical_count(worth) / 2 + np.log(tau),
             lambda log: xp.broadcast_to(xp.exp(log)[..., None], (*log.shape, n)),
             lambda log: xp.full_like(log, tau),
-            freedom,
         )
     measured = worth.measurements()
     centre = xp.log(geometric_mean(sigma, ballots.mask)) - log_typical_count(worth) / 2
     if measured is not None:
         spread = spread_of_means(*measured, worth.multiplicity)
         centre = xp.log(xp.maximum(spread, noise_of_means(worth, sigma)))
-    return _Scale(centre, lambda log: xp.broadcast_to(sigma, (len(log), *sigma.shape)), xp.exp, freedom)
+    return _Scale(centre, lambda log: xp.broadcast_to(sigma, (len(log), *sigma.shape)), xp.exp)
 
 
 def _way(ballots: Ballots) -> Array:

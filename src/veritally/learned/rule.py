@@ -8,7 +8,7 @@ from veritally.learned.deepsets import DeepSets
 from veritally.learned.limits import Limits
 from veritally.learned.models import model
 from veritally.learned.scores import centred, rounded, softmax
-from veritally.rules.protocol import Fit, Rule, Status, warnings_where
+from veritally.rules.protocol import Fit, Rule, warnings_where
 from veritally.rules.sums import Encoding, SumRule, Tally
 from veritally.votes.ballots import Ballots
 
@@ -55,7 +55,7 @@ class NetworkRule(Rule):
         plain = self._sum.decode(Encoding(tally.weights, tally.norms), tally.seen > 0)
         xp = namespace(plain)
         scores, rounding = rounded(self._decode(plain), xp.finfo(plain.dtype).eps)
-        return Fit(scores, rounding, xp.full(scores.shape[:-1], int(Status.CONVERGED)), p_best=softmax(scores))
+        return Fit.without_search(scores, rounding, p_best=softmax(scores))
 
     def _decode(self, plain: Array) -> Array:
         xp = namespace(plain)

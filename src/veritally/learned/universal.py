@@ -17,7 +17,7 @@ from veritally.learned.reading import Setting
 from veritally.learned.scores import centred, rounded, softmax
 from veritally.learned.universal_network import Answer, answer, without_each
 from veritally.model.errors import Percentage, Replacement
-from veritally.rules.protocol import Fit, Rule, Status, fit_without_each, warnings_where
+from veritally.rules.protocol import Fit, Rule, warnings_where
 from veritally.rules.sums import Sigma
 from veritally.votes.ballots import Ballots
 
@@ -124,16 +124,9 @@ class Universal(Rule):
         """Return what the votes say, with P(best) and σ/τ."""
         found = self.answer(ballots)
         scores, rounding = _scored(found.logits, ballots.mask, ballots)
-        xp = namespace(scores)
+        warnings = {} if is_traced(scores) else self._warnings(ballots)
         scale = self._scale(found, ballots)
-        return Fit(
-            scores,
-            rounding,
-            xp.full(scores.shape[:-1], int(Status.CONVERGED)),
-            p_best=softmax(scores),
-            scale=scale,
-            warnings={} if is_traced(scores) else self._warnings(ballots, scale),
-        )
+        return Fit.without_search(scores, rounding, p_best=softmax(scores), scale=scale, warnings=warnings)
 
     def scores(self, ballots: Ballots) -> Array:
         """Return the logits alone, −inf without evidence."""
@@ -155,16 +148,16 @@ class Universal(Rule):
 
         In full where that is quick, else roughly: with what the first round found from all of them.
         """
-        xp = namespace(ballots.counts)
-        if ballots.counts.shape[-2] * ballots.counts.size <= _REREAD:
-            return fit_without_each(self, ballots)
-        mask, flat = ballots.seen_by_others, _flat(ballots)
-        wide = mask.reshape(-1, *mask.shape[ballots.mask.ndim - 1 :])
-        logits = without_each(self._model.parameters, flat, self._setting(flat), wide)
-        scores, rounding = _scored(xp.reshape(logits, mask.shape), mask, ballots)
-        return Fit(scores, rounding, xp.full(scores.shape[:-1], int(Status.CONVERGED)))
+        m, mask = ballots.counts.shape[-2], ballots.seen_by_others
+        if m * ballots.counts.size <= _REREAD:
+            logits = self.answer(ballots.leaving_out(range(m))).logits
+        else:
+            flat = _flat(ballots)
+            wide = mask.reshape(-1, *mask.shape[ballots.mask.ndim - 1 :])
+            logits = without_each(self._model.parameters, flat, self._setting(flat), wide).reshape(mask.shape)
+        return Fit.without_search(*_scored(logits, mask, ballots))
 
-    def _warnings(self, ballots: Ballots, scale: Array) -> dict[int, tuple[str, ...]]:
+    def _warnings(self, ballots: Ballots) -> dict[int, tuple[str, ...]]:
         """Name what lies outside of what was trained on or is hard to learn, votes that belie σ, and missing links."""
         limits, ratio = self._model.limits, self._ratio
         apart = (contrast(ballots) > _CONTRAST) | (contrast_of_voters(ballots) >= _EXPERT)

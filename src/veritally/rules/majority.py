@@ -8,7 +8,7 @@ import numpy as np
 from veritally.arrays import Array, in_double, is_traced, namespace
 from veritally.rules.mle import MaximumLikelihood
 from veritally.rules.pairwise import Pairwise
-from veritally.rules.protocol import Fit, Rule, Status
+from veritally.rules.protocol import Fit, Rule, Status, status_of
 from veritally.rules.sums import Sigma, SumRule
 from veritally.votes.ballots import Ballots
 
@@ -52,8 +52,7 @@ class Majority(Rule):
         """Return what the votes say."""
         delta, converged = self._difference(ballots)
         xp = namespace(delta)
-        status = xp.where(converged, int(Status.CONVERGED), int(Status.STOPPED))
-        status = xp.where(xp.isinf(delta), int(Status.UNBOUNDED), status)
+        status = xp.where(xp.isinf(delta), int(Status.UNBOUNDED), status_of(converged))
         warnings = {} if is_traced(delta) else dict.fromkeys(np.flatnonzero(np.isinf(delta)).tolist(), (_UNANIMOUS,))
         return self._sum.fit(ballots)._replace(details={"delta": delta}, status=status, warnings=warnings)
 

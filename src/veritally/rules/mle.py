@@ -12,7 +12,7 @@ from veritally.inference.optimiser import NEWTON, Peak, peak
 from veritally.likelihood.votes import derivatives
 from veritally.model.means import VoterMeans
 from veritally.model.model import Model
-from veritally.rules.protocol import Fit, Rule, Status
+from veritally.rules.protocol import Fit, Rule, Status, status_of
 from veritally.rules.sums import Sigma
 from veritally.votes.ballots import Ballots, Kind
 
@@ -57,8 +57,7 @@ class MaximumLikelihood(Rule):
         size = size + 1 / xp.sqrt(xp.max(diagonal(found.precision), axis=-1, keepdims=True))
         unit = _ROUNDING if scores.dtype.itemsize == 8 else _ROUNDING_SINGLE
         bounded = xp.all(_ways_up(ballots), axis=(-2, -1))
-        status = xp.where(found.converged, int(Status.CONVERGED), int(Status.STOPPED))
-        status = xp.where(bounded, status, int(Status.UNBOUNDED))
+        status = xp.where(bounded, status_of(found.converged), int(Status.UNBOUNDED))
         warnings = {} if is_traced(scores) else _warnings(ballots, bounded)
         return Fit(scores, xp.where(scores > -xp.inf, unit * size, 0), status, warnings=warnings)
 

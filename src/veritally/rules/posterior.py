@@ -19,7 +19,7 @@ from veritally.inference.sampling import believe, normal_p_best
 from veritally.likelihood.rankings import tied_in_the_middle
 from veritally.likelihood.votes import check_noise
 from veritally.model.mixtures import mixture
-from veritally.rules.protocol import Fit, Rule, Status
+from veritally.rules.protocol import Fit, Rule, Status, status_of
 from veritally.rules.sums import Sigma
 from veritally.votes.ballots import Ballots, Kind
 
@@ -228,5 +228,4 @@ def _posterior_of(fit: Fit) -> PosteriorMixture:
 def _status(found: PosteriorMixture) -> Array:
     """Say for each decision whether the search arrived."""
     xp = namespace(found.weight)
-    status = xp.where(found.converged, int(Status.CONVERGED), int(Status.STOPPED))
-    return xp.where(found.fell_back, int(Status.MODE), status)
+    return xp.where(found.fell_back, int(Status.MODE), status_of(found.converged))

@@ -60,6 +60,11 @@ _STATUS = {
 }
 
 
+def status_of(converged: Array) -> Array:
+    """Return the status of decisions whose search arrived, or not, ``(...)``."""
+    return namespace(converged).where(converged, int(Status.CONVERGED), int(Status.STOPPED))
+
+
 class Fit(NamedTuple):
     """What a rule finds: plain arrays, with leading batch axes, that can be kept and sent to another process.
 
@@ -92,6 +97,12 @@ class Fit(NamedTuple):
     details: Mapping[str, Array] = {}
     warnings: Mapping[int, tuple[str, ...]] = {}
     posterior: PosteriorMixture | None = None
+
+    @classmethod
+    def without_search(cls, scores: Array, rounding: Array, **others: Any) -> "Fit":
+        """Return what a rule finds that needs no search, so that there is nothing to arrive at."""
+        status = namespace(scores).full(scores.shape[:-1], int(Status.CONVERGED))
+        return cls(scores, rounding, status, **others)
 
     def messages(self, names: Sequence[Any]) -> list[str]:
         """Return the warnings about a single decision, with the names of its alternatives, and its status."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from veritally.arrays import Array, namespace, over_voters
 from veritally.errors import InputError, quoted
-from veritally.rules.protocol import Fit, Rule, Status
+from veritally.rules.protocol import Fit, Rule
 from veritally.votes.ballots import Ballots, Kind
 
 Sigma: TypeAlias = float | tuple[float, ...]
@@ -145,8 +145,7 @@ class SumRule(Rule):
         scores = self.decode(Encoding(tally.weights, tally.norms), mask)
         size = self.decode(Encoding(tally.sizes, tally.norms), mask)
         unit = xp.finfo(size.dtype).eps * (_ROUNDINGS + math.sqrt(tally.voters))
-        status = xp.full(scores.shape[:-1], int(Status.CONVERGED))
-        return Fit(scores, unit * xp.where(size > 0, size, 0), status)
+        return Fit.without_search(scores, unit * xp.where(size > 0, size, 0))
 
     def fit(self, ballots: Ballots) -> Fit:
         """Return what the votes say."""
