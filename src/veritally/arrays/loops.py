@@ -66,12 +66,14 @@ def possible(mask: Array) -> bool:
     return is_jax(mask) or bool(np.any(mask))
 
 
-def if_any(mask: Array, make: Callable[[], tuple[Array, ...]], otherwise: tuple[Array, ...]) -> tuple[Array, ...]:
+def if_any(
+    mask: Array, make: Callable[[], tuple[Array, ...]], otherwise: Callable[[], tuple[Array, ...]]
+) -> tuple[Array, ...]:
     """Return what ``make`` makes if any entry of a mask is set, else the same shapes; compiles under ``jax.jit``."""
     if is_jax(mask):
         jax = require_jax()
-        return cast(tuple[Array, ...], jax.lax.cond(jax.numpy.any(mask), make, lambda: otherwise))
-    return make() if np.any(mask) else otherwise
+        return cast(tuple[Array, ...], jax.lax.cond(jax.numpy.any(mask), make, otherwise))
+    return make() if np.any(mask) else otherwise()
 
 
 def through_numpy(

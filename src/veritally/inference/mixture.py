@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,6 +50,17 @@ class PosteriorMixture(NamedTuple):
     number: Array
     means: VoterMeans
 
+    def in_shape(self, batch: tuple[int, ...]) -> "PosteriorMixture":
+        """Return the same with the decisions, along one axis, in the shape of a batch."""
+
+        def shaped(x: Array | None) -> Any:
+            return None if x is None else x.reshape(len(x), *batch, *x.shape[2:])
+
+        evidence, freedom, number = (x.reshape(batch) for x in (self.log_evidence, self.freedom, self.number))
+        moments, sigma = Moments(*map(shaped, self.moments)), shaped(self.sigma)
+        means = replace(self.means, sigma=sigma[..., None, :])
+        return PosteriorMixture(shaped(self.weight), sigma, shaped(self.tau), moments, evidence, freedom, number, means)
+
     def model(self, ballots: Ballots) -> Model:
         """Return how votes come about, at each value; ``ballots`` are :meth:`Ballots.stacked` for them."""
         return Model.of(ballots, self.tau, self.means)
@@ -88,7 +99,7 @@ class PosteriorMixture(NamedTuple):
         pull, without = (None if x is None else x[at][..., :m, :n] for x in (known.pull, known.without))
         missing, fell_back = known.missing[at][..., :n], np.broadcast_to(known.fell_back, self.weight.shape)[at]
         mean, precision = known.mean[at][..., :n], known.precision[at][..., :n, :n]
-        own = Moments(mean, precision, pull, without, missing, fell_back)
+        own = Moments(mean, precision, pull, without, known.log_evidence[at], missing, fell_back)
         sigma = self.sigma[at][..., :n]
         single = self.log_evidence[d], self.freedom[d], self.number[d]
         means = replace(self.means, sigma=sigma[..., None, :])
@@ -159,6 +170,7 @@ def joined(groups: Sequence[DecisionGroup], parts: Sequence[PosteriorMixture], b
         put([x.precision for x in known], np.eye(n), n, n),
         put([x.pull for x in known], 0, m, n),
         put([x.without for x in known], mean.reshape(values, decisions, 1, n), m, n),
+        put([x.log_evidence for x in known], 0),
         put([x.missing for x in known], 0, n),
         put([np.broadcast_to(x.fell_back, x.mean.shape[:-1]) for x in known], 0) > 0,
     )

@@ -1,6 +1,6 @@
 """From votes and assumptions to the posterior: the scale where it is unknown, the mode, and from there the mean."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,16 +14,18 @@ from veritally.inference.dispersion import (
     noise_of_means,
     spread_of_means,
 )
+from veritally.inference.linear import inverse
 from veritally.inference.mixture import PosteriorMixture, grouped, joined
-from veritally.inference.optimiser import Peak, mode, peak
-from veritally.inference.propagation import Estimate, moments, reach
-from veritally.inference.scale import search
+from veritally.inference.optimiser import mode
+from veritally.inference.propagation import Estimate, Moments, Near, moments, reach, slope_of_evidence
+from veritally.inference.scale import Looks, look_around, stand_ins, weak_prior
 from veritally.model.means import Counts, VoterMeans, effective
 from veritally.model.model import Model
 from veritally.votes.ballots import Ballots
 
 _MANY = 3000  # votes beyond which a part of the voters tells the scale well enough
 _LEAST = 100  # voters who do so
+_ROUGH = 3.0  # by which log-evidence may be off where it was looked at roughly
 
 
 @dataclass(frozen=True)
@@ -59,20 +61,33 @@ class Assumptions:
 
 
 @dataclass(frozen=True)
-class _Scale:
-    """The one-dimensional unknown: σ, where τ is known or no votes tell σ by their dispersion, else τ.
+class _Unknown:
+    """What is unknown of the noise, u = log(σ/τ) from a middle on: σ, where nothing tells it, else τ.
 
     Attributes
     ----------
-    centre
-        Where its logarithm is expected, ``(...)``.
-    sigma, tau
-        What both are at logarithms of the scale, ``(value, ...)``.
+    middle
+        Where its logarithm is expected, ``(decision,)``.
+    sigma
+        σ where it is known, ``(decision, alternative)``, so that τ is not; else None.
+    tau
+        τ where σ is not known.
+    alternatives
+        How many there are.
     """
 
-    centre: Array
-    sigma: Callable[[Array], Array]
-    tau: Callable[[Array], Array]
+    middle: Array
+    sigma: Array | None
+    tau: float
+    alternatives: int
+
+    def at(self, u: Array, rows: Array) -> tuple[Array, Array]:
+        """Return σ ``(value, decision, alternative)`` and τ ``(value, decision)`` of some decisions."""
+        xp = namespace(u)
+        if self.sigma is None:
+            sigma = xp.exp(self.middle[rows] + u)[..., None]
+            return xp.broadcast_to(sigma, (*u.shape, self.alternatives)), xp.full_like(u, self.tau)
+        return xp.broadcast_to(self.sigma[rows], (len(u), *self.sigma[rows].shape)), xp.exp(self.middle[rows] - u)
 
 
 def infer(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
@@ -110,28 +125,41 @@ def most_probable(posteriors: Sequence[PosteriorMixture]) -> PosteriorMixture:
 
 
 def _infer_alike(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
-    """Do so for decisions that go the same way."""
+    """Do so for decisions that go the same way, along one batch axis."""
+    batch = ballots.mask.shape[:-1]
+    if len(batch) != 1:
+        flat = ballots.map(lambda x: x.reshape(-1, *x.shape[len(batch) :]))
+        return _infer_alike(flat, given).in_shape(batch)
     xp = namespace(ballots.counts)
     few = _some_voters(ballots)
     sigma, freedom = _known_sigma(_worth(few, given), given)
+    every = np.arange(batch[0])
     if sigma is not None and given.tau is not None:
-        tau = xp.full((1, *ballots.mask.shape[:-1]), float(given.tau), dtype=ballots.counts.dtype)
-        return _at_scales(ballots, given, sigma[None], tau, freedom)
-    scale = _unknown_scale(few, given, sigma)
+        tau = xp.full((1, *batch), float(given.tau), dtype=ballots.counts.dtype)
+        return _at_scales(ballots, given, sigma[None], tau, xp.ones_like(tau), freedom)
+    unknown = _unknown_noise(few, given, sigma)
 
-    def at(log: Array, start: Array, tolerance: float) -> Peak:
-        several = few.stacked(len(log))
-        model = Model.of(several, scale.tau(log), given.means(scale.sigma(log)))
-        return peak(several, model, start, tolerance)
+    def look(u: Array, rows: Array, near: Looks | None) -> Looks:
+        several = (few if len(rows) == len(every) else few.map(lambda x: x[rows])).stacked(len(u))
+        sigma, tau = unknown.at(u, rows)
+        model = Model.of(several, tau, given.means(sigma))
+        start = None if near is None else Near(near.mean, near.covariance)
+        known = moments(several, model, given.estimate, rough=True, near=start)
+        covariance = inverse(known.precision)
+        slope = slope_of_evidence(known.mean, covariance, model, several.mask)
+        return Looks(u, known.log_evidence, slope, known.mean, covariance)
 
-    scales = search(at, scale.centre, xp.zeros(few.mask.shape, dtype=scale.centre.dtype))
+    values = stand_ins(look_around(look, weak_prior, batch[0], unknown.middle), weak_prior)
+    near = values.near
     if few is ballots:
-        found = _at_scales(ballots, given, scale.sigma(scales.log), scale.tau(scales.log), freedom, scales.peak)
-        return found._replace(weight=scales.weight, log_evidence=scales.log_evidence)
-    # Of very many voters, some have told the scale; all of them tell the truths.
-    log = xp.sum(scales.weight * scales.log, axis=0)[None]
-    start = scales.peak.truth[:1]
-    return _at_scales(ballots, given, scale.sigma(log), scale.tau(log), freedom, start=start)
+        start = Near(near.mean, near.covariance)
+        found = _at_scales(ballots, given, *unknown.at(near.u, every), values.weight, freedom, start)
+        more = found.moments.log_evidence - near.log_evidence
+        weight = values.weight * xp.exp(xp.where(xp.isnan(more), 0, xp.clip(more, -_ROUGH, _ROUGH)))
+        return found._replace(weight=weight / xp.sum(weight, axis=0), log_evidence=values.log_evidence)
+    # Of very many voters, some have told the noise; all of them tell the truths.
+    u = xp.sum(values.weight * near.u, axis=0)[None]
+    return _at_scales(ballots, given, *unknown.at(u, every), xp.ones_like(u), freedom)
 
 
 def _at_scales(
@@ -139,19 +167,31 @@ def _at_scales(
     given: Assumptions,
     sigma: Array,
     tau: Array,
+    weight: Array,
     freedom: Array,
-    found: Peak | None = None,
-    start: Array | None = None,
+    near: Near | None = None,
 ) -> PosteriorMixture:
-    """Go on from the peak at each value of the scale, where it is found, to the mean; values have equal weights."""
-    xp = namespace(tau)
-    several = ballots.stacked(len(tau))
-    model = Model.of(several, tau, given.means(sigma))
-    found = peak(several, model, start) if found is None else found
-    known = moments(several, model, found, given.estimate)
-    weight = xp.ones_like(tau) / len(tau)
-    number = np.full(ballots.mask.shape[:-1], len(tau))
-    return PosteriorMixture(weight, sigma, tau, known, found.log_evidence[0], freedom, number, model.means)
+    """Find what the truths are at each value of the scale that has a weight, ``(value, decision)``."""
+    if is_jax(tau) or (weight > 0).all():
+        several, number = ballots.stacked(len(tau)), np.full(tau.shape[1], len(tau))
+        model = Model.of(several, tau, given.means(sigma))
+        known = moments(several, model, given.estimate, near=near)
+        return PosteriorMixture(weight, sigma, tau, known, known.log_evidence[0], freedom, number, model.means)
+    # The others are as one that has.
+    value, decision = np.nonzero(weight > 0)
+    place = np.zeros(weight.shape, dtype=int)
+    place[value, decision] = np.arange(len(value))
+    place = np.where(weight > 0, place, np.max(place, axis=0))
+    some = ballots.map(lambda x: x[decision])
+    sigma, tau = sigma[value, decision], tau[value, decision]
+    near = None if near is None else Near(*(x[value, decision] for x in near))
+    known = moments(some, Model.of(some, tau, given.means(sigma)), given.estimate, near=near)
+    known = Moments(*(None if x is None else x[place] for x in known))
+    number = np.full(weight.shape[1], len(weight))
+    sigma = sigma[place]
+    return PosteriorMixture(
+        weight, sigma, tau[place], known, known.log_evidence[0], freedom, number, given.means(sigma)
+    )
 
 
 def _worth(ballots: Ballots, given: Assumptions) -> Ballots:
@@ -176,24 +216,20 @@ def _known_sigma(ballots: Ballots, given: Assumptions) -> tuple[Array | None, Ar
     return xp.broadcast_to(sigma, shape), found.freedom
 
 
-def _unknown_scale(ballots: Ballots, given: Assumptions, sigma: Array | None) -> _Scale:
+def _unknown_noise(ballots: Ballots, given: Assumptions, sigma: Array | None) -> _Unknown:
     """Return what is to be searched for: σ if nothing tells it, with τ given or 1, else τ."""
     xp = namespace(ballots.counts)
     worth = _worth(ballots, given)
     n = ballots.mask.shape[-1]
     if sigma is None:
         tau = 1.0 if given.tau is None else float(given.tau)
-        return _Scale(
-            log_typical_count(worth) / 2 + np.log(tau),
-            lambda log: xp.broadcast_to(xp.exp(log)[..., None], (*log.shape, n)),
-            lambda log: xp.full_like(log, tau),
-        )
+        return _Unknown(log_typical_count(worth) / 2 + np.log(tau), None, tau, n)
     measured = worth.measurements()
-    centre = xp.log(geometric_mean(sigma, ballots.mask)) - log_typical_count(worth) / 2
+    middle = xp.log(geometric_mean(sigma, ballots.mask)) - log_typical_count(worth) / 2
     if measured is not None:
         spread = spread_of_means(*measured, worth.multiplicity)
-        centre = xp.log(xp.maximum(spread, noise_of_means(worth, sigma)))
-    return _Scale(centre, lambda log: xp.broadcast_to(sigma, (len(log), *sigma.shape)), xp.exp)
+        middle = xp.log(xp.maximum(spread, noise_of_means(worth, sigma)))
+    return _Unknown(middle, sigma, np.nan, n)
 
 
 def _way(ballots: Ballots) -> Array:

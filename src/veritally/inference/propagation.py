@@ -8,8 +8,11 @@ below, but not above. So each voter's vote is asked what it says about the truth
   and the exact probability of the vote under that has a gradient and a curvature.
 - **Site**: the normal likelihood exp(r_i·μ − μ·Λ_i μ/2) that has the same effect on mean and variance.
 
-This is repeated, with **damping**, until all sites agree. Encode: r_i and Λ_i. Tally: their sums. Decode: the mean
-V Σ_i r_i, where V⁻¹ is 1/τ² + Σ_i Λ_i. So the mean is τ² times the sum of the voters' pulls r_i − Λ_i μ̂.
+This is repeated until all sites agree, with **damping** where they overshoot: first by probabilities and curvatures
+that are rough, then by exact ones. Decisions that have arrived leave the batch.
+
+Encode: r_i and Λ_i. Tally: their sums. Decode: the mean V Σ_i r_i, where V⁻¹ is 1/τ² + Σ_i Λ_i. So the mean is τ² times
+the sum of the voters' pulls r_i − Λ_i μ̂.
 
 The cavity is taken as independent between the alternatives of one ballot, up to a common shift, which does not matter
 to a ranking: an approximation for more than three alternatives. Values are normal as they are, and stay in the cavity.
@@ -25,7 +28,7 @@ import numpy as np
 
 from veritally.arrays import Array, is_jax, namespace, possible, while_loop
 from veritally.inference.linear import from_diagonal, inverse, multiply, solve
-from veritally.inference.optimiser import Peak
+from veritally.inference.optimiser import peak
 from veritally.likelihood.votes import derivatives
 from veritally.model.model import Model
 from veritally.progress import report
@@ -35,10 +38,13 @@ from veritally.votes.values import Values
 
 Estimate: TypeAlias = Literal["mean", "mode"]
 
-_TURNS = 20
 _START = 0.6  # of the whole work that is done before, about
-_DAMPING = 0.8  # how far to go each turn
-_SMALL = 3e-3  # standard deviations that the mean may still move, and of itself that a precision may
+_LOOK = 0.1  # standard deviations that the mean may still move where a look is enough, ...
+_ROUGHLY = 0.03  # ... where rough probabilities are left, and ...
+_SMALL = 3e-3  # ... where exact ones are; and of itself that a precision may
+_TURNS = {True: 12, False: 60}  # with rough probabilities, and with exact ones
+_UNSETTLED = 0.3  # standard deviations that the mean still moved: too far for evidence
+_PARTS = 0.1, 1.5  # least and most of the way to where sites lead that is gone in one turn
 _LEAST = 1e-9  # of the variance: that of one alternative apart from a common shift
 _MOST_SURE = 1 - 1e-9  # of what is known to be known from one voter
 _AT_ONCE = 4096  # voters
@@ -60,6 +66,8 @@ class Moments(NamedTuple):
     without
         The mean without each voter, ``(..., voter, alternative)``. None at the mode, where :func:`means_without` finds
         it.
+    log_evidence
+        The log marginal likelihood of the votes, ``(...)``, up to a constant; NaN where it was not found.
     missing
         How far the mean would still have moved, ``(..., alternative)``, where the search did not arrive; else about 0.
     fell_back
@@ -70,22 +78,50 @@ class Moments(NamedTuple):
     precision: Array
     pull: Array | None
     without: Array | None
+    log_evidence: Array
     missing: Array
     fell_back: Array
+
+
+class Near(NamedTuple):
+    """About what the truths are: mean ``(..., alternative)``, covariance ``(..., alternative, alternative)``."""
+
+    mean: Array
+    covariance: Array
 
 
 class _Sites(NamedTuple):
     """What each voter says, as a normal likelihood, and the mean that follows.
 
-    ``step`` is how far the mean came last, ``(..., alternative)``, and ``moved`` how far that and the precisions are by
-    what is known of each alternative given the others, ``(...)``.
+    Attributes
+    ----------
+    mean
+        Of the truths, ``(..., alternative)``.
+    shift, precision
+        r_i and Λ_i, ``(..., voter, alternative)`` and ``(..., voter, alternative, alternative)``.
+    without
+        The mean without one voter of each ballot, ``(..., voter, alternative)``.
+    log_size
+        Σ_i of the logarithm of what the normal likelihoods have to be multiplied by, ``(...)``.
+    step
+        How far the mean would have come last, undamped, and by how much of themselves the precisions of its entries,
+        ``(..., 2, alternative)``; the mean in standard deviations of each alternative given the others.
+    moved
+        The largest of that, ``(...)``.
+    part
+        How far to go next, ``(...)``, of the way to where the sites lead.
+    turn
+        How many turns were made.
     """
 
     mean: Array
     shift: Array
     precision: Array
+    without: Array
+    log_size: Array
     step: Array
     moved: Array
+    part: Array
     turn: Array
 
 
@@ -111,6 +147,16 @@ class _Votes(NamedTuple):
     fixed_shift: Array
     fixed_precision: Array
 
+    @classmethod
+    def of(cls, ballots: Ballots, model: Model) -> "_Votes":
+        """Return votes of which the values, if there are any, are known."""
+        times = ballots.multiplicity[..., None]
+        return cls(ballots, model, model.prior_precision(ballots.mask), times, *_exact_sites(ballots, model))
+
+    def take(self, rows: Array) -> "_Votes":
+        """Keep some decisions of a flat batch."""
+        return _Votes(self.ballots.map(lambda x: x[rows]), self.model.take(rows), *(x[rows] for x in self[2:]))
+
     def total(self, precision: Array) -> Array:
         """Return the precision of the truths by prior and sites."""
         return self.prior + namespace(precision).sum(self.times[..., None] * precision, axis=-3)
@@ -121,18 +167,58 @@ class _Votes(NamedTuple):
         covariance = inverse(self.total(sites.precision)[..., None, :, :] - precision)
         return sites.mean[..., None, :] - multiply(covariance, pull), covariance
 
+    def start(self, near: Near | None) -> _Sites:
+        """Return what values say, and nothing of other votes; or equal shares of what was found near by."""
+        xp = namespace(self.prior)
+        shift, precision = self.fixed_shift, from_diagonal(self.fixed_precision)
+        if near is not None:
+            whole = inverse(near.covariance)
+            rest = multiply(whole, near.mean) - xp.sum(self.times * shift, axis=-2)
+            says = xp.any(self.ballots.counts > 0, axis=-1) & ~xp.any(self.fixed_precision > 0, axis=-1)
+            number = xp.sum(xp.where(says, self.times[..., 0], 0), axis=-1, keepdims=True)
+            share = xp.where(says & (number > 0), 1 / xp.where(number > 0, number, 1), 0)
+            precision = precision + share[..., None, None] * (whole - self.total(precision))[..., None, :, :]
+            shift = shift + share[..., None] * rest[..., None, :]
+        mean = solve(self.total(precision), xp.sum(self.times * shift, axis=-2))
+        one = xp.ones(mean.shape[:-1], dtype=mean.dtype)
+        step = xp.zeros((*mean.shape[:-1], 2, mean.shape[-1]), dtype=mean.dtype)
+        everywhere = xp.broadcast_to(mean[..., None, :], shift.shape)
+        return _Sites(mean, shift, precision, everywhere, 0 * one, step, xp.inf * one, one, xp.asarray(0))
 
-def moments(ballots: Ballots, model: Model, peak: Peak, estimate: Estimate) -> Moments:
-    """Go on from the mode to the mean, unless there are so many votes that they are the same."""
+
+def moments(
+    ballots: Ballots, model: Model, estimate: Estimate, rough: bool = False, near: Near | None = None
+) -> Moments:
+    """Find mean and precision of the truths, or the mode where that is all but the same, or wanted.
+
+    Parameters
+    ----------
+    ballots, model
+        The votes, and how they come about.
+    estimate
+        Whether the mean is wanted, or the mode.
+    rough
+        Whether a rough idea will do: to a tenth of a standard deviation.
+    near
+        About what will be found, to start from.
+    """
     fell_back = np.zeros(ballots.mask.shape[:-1], dtype=bool)
     # Values that are mixtures have no normal shape, and of pairs one voter has many that are independent.
     shapeless = ballots.cardinal and model.means.counts is not None
     if estimate == "mean" and not shapeless and ballots.part(Pairs) is None:
         wanted, reached = reach(ballots)
         if possible(wanted & reached):
-            return _propagate(ballots, model, peak)
+            return _propagated(ballots, model, rough, near)
         fell_back = wanted
-    return Moments(peak.truth, peak.precision, None, None, peak.missing, fell_back)
+    return _at_mode(ballots, model, fell_back, near)
+
+
+def slope_of_evidence(mean: Array, covariance: Array, model: Model, mask: Array) -> Array:
+    """Return the slope of the log-evidence by log(σ/τ), ``(...)``: how much less truths spread than the prior says."""
+    xp = namespace(mean)
+    prior = model.prior_precision(mask)
+    square = xp.sum(mean * multiply(prior, mean), axis=-1) + xp.sum(prior * covariance, axis=(-2, -1))
+    return xp.asarray(prior.shape[-1], dtype=square.dtype) - xp.astype(model.free, square.dtype) - square
 
 
 def reach(ballots: Ballots) -> tuple[Array, Array]:
@@ -178,41 +264,83 @@ def means_without(ballots: Ballots, model: Model, known: Moments) -> Array:
     return namespace(ballots.counts).concat(results, axis=-2)
 
 
-def _propagate(ballots: Ballots, model: Model, peak: Peak) -> Moments:
+def _at_mode(ballots: Ballots, model: Model, fell_back: Array, near: Near | None = None) -> Moments:
+    """Return mode and curvature there for mean and precision."""
+    found = peak(ballots, model, None if near is None else near.mean)
+    return Moments(found.truth, found.precision, None, None, found.log_evidence, found.missing, fell_back)
+
+
+def _propagated(ballots: Ballots, model: Model, rough: bool, near: Near | None) -> Moments:
     """Repeat until all sites agree; where that fails, all is as at the mode."""
+    batch = ballots.mask.shape[:-1]
+    if is_jax(ballots.counts) or len(batch) == 1:
+        return _settled(ballots, model, rough, near)
+
+    def flat(x: Array) -> Array:
+        return np.reshape(x, (-1, *np.shape(x)[len(batch) :]))
+
+    near = None if near is None else Near(*map(flat, near))
+    found = _settled(ballots.map(flat), model.map(flat, batch), rough, near)
+    return Moments(*(None if x is None else np.reshape(x, (*batch, *x.shape[1:])) for x in found))
+
+
+def _settled(ballots: Ballots, model: Model, rough: bool, near: Near | None) -> Moments:
+    """Do so for a flat batch."""
     xp = namespace(ballots.counts)
-    fixed = _exact_sites(ballots, model)
-    votes = _Votes(ballots, model, model.prior_precision(ballots.mask), ballots.multiplicity[..., None], *fixed)
-    # Start from the sites that Laplace's method gives: gradient and curvature at the mode.
-    at_mode = derivatives(ballots, peak.truth, model.means, 2)
-    start = -at_mode.curvature  # type: ignore[operator]
-    sites = _Sites(
-        peak.truth,
-        at_mode.gradient + multiply(start, peak.truth[..., None, :]),
-        start,
-        xp.zeros_like(peak.truth),
-        xp.full(peak.truth.shape[:-1], xp.inf, dtype=peak.truth.dtype),
-        xp.asarray(0),
-    )
-    sites = while_loop(
-        lambda sites: (sites.turn < _TURNS) & ~xp.all(sites.moved <= _SMALL), lambda sites: _turn(votes, sites), sites
-    )
-    # What is no posterior at the end is replaced by what Laplace's method says.
+    votes = _Votes.of(ballots, model)
+    sites = _settle(votes, votes.start(near), True, _LOOK if rough else _ROUGHLY)
+    if not rough:
+        ones = xp.ones_like(sites.part)
+        sites = _settle(votes, sites._replace(moved=xp.inf * ones, part=ones, turn=xp.asarray(0)), False, _SMALL)
     precision, times = votes.total(sites.precision), votes.times
     values = xp.linalg.eigvalsh(xp.where(xp.isfinite(precision), precision, 0))
-    sound = xp.all(xp.isfinite(sites.mean), axis=-1) & xp.all(values > 0, axis=-1)
-    every = sound[..., None, None]
+    sound = xp.all(xp.isfinite(sites.mean), axis=-1) & xp.all(values > 0, axis=-1) & xp.isfinite(sites.log_size)
     pull = sites.shift - multiply(sites.precision, sites.mean[..., None, :])
-    left = votes.without(sites, times * sites.shift, times[..., None] * sites.precision)[0]
-    step = solve(peak.precision[..., None, :, :] - start * times[..., None], at_mode.gradient * times)
-    return Moments(
-        xp.where(sound[..., None], sites.mean, peak.truth),
-        xp.where(every, precision, peak.precision),
-        xp.where(every, pull, at_mode.gradient),
-        xp.where(every, left, peak.truth[..., None, :] - step),
-        xp.where(sound[..., None], xp.abs(sites.step), peak.missing),
-        ~sound,
-    )
+    left = sites.without
+    if possible((times > 0) & (times != 1)):
+        left = votes.without(sites, times * sites.shift, times[..., None] * sites.precision)[0]
+    square = xp.sum(sites.mean * multiply(precision, sites.mean), axis=-1)
+    evidence = xp.where(sound & (sites.moved <= _UNSETTLED), sites.log_size, xp.nan)
+    evidence = evidence + (square - xp.sum(xp.log(xp.abs(values)), axis=-1)) / 2 + model.log_size(ballots.mask)
+    missing = xp.abs(sites.step[..., 0, :]) / xp.sqrt(xp.abs(xp.linalg.diagonal(precision)))
+    found = Moments(sites.mean, precision, pull, left, evidence, missing, ~sound)
+    return found if not possible(~sound) else _replaced(found, ballots, model, sound)
+
+
+def _replaced(found: Moments, ballots: Ballots, model: Model, sound: Array) -> Moments:
+    """Replace what is no posterior at the end by what Laplace's method says."""
+    xp = namespace(sound)
+    known = _at_mode(ballots, model, ~sound)
+    known = known._replace(pull=pulls(ballots, model, known), without=means_without(ballots, model, known))
+
+    def chosen(x: Array, other: Array) -> Array:
+        return xp.where(sound.reshape(*sound.shape, *[1] * (x.ndim - sound.ndim)), x, other)
+
+    return Moments(*map(chosen, found, known))
+
+
+def _settle(votes: _Votes, sites: _Sites, rough: bool, small: float) -> _Sites:
+    """Repeat until all sites agree; decisions that have arrived leave the batch, but for JAX."""
+    xp, turns = namespace(sites.mean), _TURNS[rough]
+    if is_jax(sites.mean):
+
+        def going(sites: _Sites) -> Array:
+            return (sites.turn < turns) & ~xp.all(sites.moved <= small)
+
+        return while_loop(going, lambda sites: _turn(votes, sites, rough, small), sites)
+    whole, rows, some = [x.copy() for x in sites[:-1]], np.arange(len(sites.mean)), votes
+    while len(rows) and sites.turn < turns:
+        if not rough:
+            report(_START + (1 - _START) * float(sites.turn) / turns)
+        sites = _turn(some, sites, rough, small)
+        still = ~(sites.moved <= small)
+        if still.all() and sites.turn < turns:
+            continue
+        for old, new in zip(whole, sites[:-1], strict=True):
+            old[rows] = new
+        rows, kept = rows[still], np.flatnonzero(still)
+        some, sites = some.take(kept), _Sites._make([*(x[kept] for x in sites[:-1]), sites.turn])
+    return _Sites._make([*whole, sites.turn])
 
 
 def _exact_sites(ballots: Ballots, model: Model) -> tuple[Array, Array]:
@@ -226,35 +354,55 @@ def _exact_sites(ballots: Ballots, model: Model) -> tuple[Array, Array]:
     return precision * xp.where(given, values.votes, 0), precision
 
 
-def _turn(votes: _Votes, sites: _Sites) -> _Sites:
+def _turn(votes: _Votes, sites: _Sites, rough: bool, small: float) -> _Sites:
     """Let each voter say anew what the vote tells, given what the others say."""
     xp = namespace(sites.mean)
-    if not is_jax(sites.mean):
-        report(_START + (1 - _START) * float(sites.turn) / _TURNS)
     # Cavity: one voter out of each ballot.
     shift, precision = sites.shift - votes.fixed_shift, sites.precision - from_diagonal(votes.fixed_precision)
     once = _taken_out(votes, sites, precision)
     mean, covariance = votes.without(sites, once * shift, once[..., None] * precision)
     variance = _variances_within(covariance, votes.ballots, xp.any(votes.fixed_precision > 0, axis=-1))
+    proper, variance = xp.all(variance > 0, axis=-1), xp.abs(variance)
     # Tilted: the exact probability of the vote in the cavity.
-    tilted = derivatives(votes.ballots.each_voter(), mean, votes.model.within(variance).means, 2)
-    gradient, curvature = tilted.gradient[..., 0, :], tilted.curvature[..., 0, :, :]  # type: ignore[index]
+    tilted = derivatives(votes.ballots.each_voter(), mean, votes.model.within(variance).means, 2, rough)
+    log, gradient, curvature = tilted.log_prob[..., 0], tilted.gradient[..., 0, :], tilted.curvature[..., 0, :, :]  # type: ignore[index]
     # Sites that match it, damped; one that is no number stays as it was.
-    precision = _site_precision(curvature, variance)
-    shift = gradient + multiply(precision, mean + variance * gradient)
-    part = xp.where(sites.turn == 0, xp.asarray(1, dtype=mean.dtype), _DAMPING)
-    part = xp.where(sites.moved <= _SMALL, 0, part)[..., None, None]
-    fine = xp.all(xp.isfinite(shift), axis=-1) & xp.all(xp.isfinite(precision), axis=(-2, -1))
+    precision, widened = _site_precision(curvature, variance)
+    ahead = variance * gradient
+    shift = gradient + multiply(precision, mean + ahead)
+    pull = gradient + multiply(precision, ahead)
+    log_size = (
+        log
+        + xp.sum(mean * (multiply(precision, mean) / 2 - shift), axis=-1)
+        + (widened - xp.sum(pull * ahead, axis=-1)) / 2
+    )
+    fine = proper & xp.all(xp.isfinite(shift), axis=-1) & xp.all(xp.isfinite(precision), axis=(-2, -1))
     shift = xp.where(fine[..., None], shift, sites.shift)
     precision = xp.where(fine[..., None, None], precision, sites.precision)
-    shift = sites.shift + part * (shift - sites.shift)
-    precision = sites.precision + part[..., None] * (precision - sites.precision)
+    part = xp.where(sites.moved <= small, 0, sites.part)
+    shift = sites.shift + part[..., None, None] * (shift - sites.shift)
+    precision = sites.precision + part[..., None, None, None] * (precision - sites.precision)
     # Decode, and see how far mean and precisions have moved.
     total = votes.total(precision)
     new = solve(total, xp.sum(votes.times * shift, axis=-2))
     old, own = (xp.linalg.diagonal(x) for x in (votes.total(sites.precision), total))
-    moved = xp.maximum(xp.abs(new - sites.mean) * xp.sqrt(own), xp.abs(own - old) / own)
-    return _Sites(new, shift, precision, new - sites.mean, xp.max(moved, axis=-1), sites.turn + 1)
+    gone = xp.where(part > 0, part, 1)[..., None, None]
+    step = xp.stack([(new - sites.mean) * xp.sqrt(xp.abs(own)), (own - old) / own], axis=-2) / gone
+    step = xp.where((part > 0)[..., None, None], step, sites.step)
+    log_size = xp.sum(votes.times[..., 0] * log_size, axis=-1)
+    moved = xp.max(xp.abs(step), axis=(-2, -1))
+    return _Sites(new, shift, precision, mean, log_size, step, moved, _next_part(sites, step), sites.turn + 1)
+
+
+def _next_part(sites: _Sites, step: Array) -> Array:
+    """Return how far to go next: less where sites overshot, more where they crawl (Aitken's relaxation)."""
+    xp = namespace(step)
+    change = step - sites.step
+    along, square = -xp.sum(sites.step * change, axis=(-2, -1)), xp.sum(change**2, axis=(-2, -1))
+    known = (sites.turn > 0) & (square > 0) & xp.isfinite(square)
+    least, most = (xp.asarray(x, dtype=step.dtype) for x in _PARTS)
+    part = xp.clip(sites.part * along / xp.where(known, square, 1), least, most)
+    return xp.where(known, part, sites.part)
 
 
 def _taken_out(votes: _Votes, sites: _Sites, precision: Array) -> Array:
@@ -290,8 +438,11 @@ def _variances_within(covariance: Array, ballots: Ballots, valued: Array) -> Arr
     return xp.where(valued[..., None], own, apart)
 
 
-def _site_precision(curvature: Array, variance: Array) -> Array:
-    """Return Λ = −H (1 + D H)⁻¹: what curvature H under the spread of the others, D, says about the truth itself."""
+def _site_precision(curvature: Array, variance: Array) -> tuple[Array, Array]:
+    """Return Λ = −H (1 + D H)⁻¹, and log|1 + D Λ|.
+
+    Λ is what curvature H under the spread of the others, D, says about the truth itself.
+    """
     xp = namespace(curvature)
     root = xp.sqrt(variance)
     scaled = -curvature * root[..., None] * root[..., None, :]
@@ -299,4 +450,4 @@ def _site_precision(curvature: Array, variance: Array) -> Array:
     values = xp.minimum(values, xp.asarray(_MOST_SURE, dtype=values.dtype))
     vectors = vectors / root[..., None]
     site = xp.matmul(vectors * (values / (1 - values))[..., None, :], xp.moveaxis(vectors, -1, -2))
-    return xp.where(xp.isfinite(scaled), site, xp.nan)
+    return xp.where(xp.isfinite(scaled), site, xp.nan), -xp.sum(xp.log1p(-values), axis=-1)

@@ -21,9 +21,9 @@ All arrays have alternatives first, in the order of the ballot, and all ballots 
 from typing import NamedTuple
 
 from veritally.arrays import Array, namespace, possible
-from veritally.likelihood.curvature import curvature
+from veritally.likelihood.curvature import chained_curvature, curvature
 from veritally.likelihood.panels import isotonic_fit
-from veritally.likelihood.quadrature import fineness, grid
+from veritally.likelihood.quadrature import Fineness, grid
 from veritally.likelihood.walk import Tiers, Walk
 from veritally.model.means import Spread
 
@@ -49,7 +49,9 @@ def chain(
     needed: Array,
     pressure: Array,
     panels: int,
+    fine: Fineness,
     order: int = 1,
+    rough: bool = False,
 ) -> Chain:
     """Return log P and its derivatives with respect to the truths, all in the order of the ballot.
 
@@ -63,14 +65,16 @@ def chain(
         Which places are single, tied first or tied last.
     ends, needed, pressure
         From :func:`panels_for`.
-    panels
-        How many panels to use.
+    panels, fine
+        How many panels to use, and how finely they are cut.
     order
         How many derivatives to return: 0, 1 or 2.
+    rough
+        Whether second derivatives may come from neighbours on the ballot alone.
     """
     xp = namespace(truth)
     n = len(truth)
-    nodes = grid(ends, needed, panels, fineness(truth))
+    nodes = grid(ends, needed, panels, fine)
     walk = Walk(nodes, truth, spread, tiers, pressure)
     top, bottom = walk.group(tiers.first, nodes.above, 1), walk.group(tiers.last, nodes.below, -1)
     above = walk.downwards(top)
@@ -79,9 +83,9 @@ def chain(
     whole = above[n].log + bottom.log + xp.log(_positive(product))
     informative = xp.any(tiers.single | tiers.first | tiers.last, axis=0)
     log_prob = xp.where(informative, walk.offset + whole, 0)
-    rough = improbable(truth, spread, order) if possible(lost & informative) else None
-    if rough is not None:
-        log_prob = xp.where(lost & informative, rough.log_prob, log_prob)
+    guess = improbable(truth, spread, order) if possible(lost & informative) else None
+    if guess is not None:
+        log_prob = xp.where(lost & informative, guess.log_prob, log_prob)
     if order == 0:
         return Chain(log_prob)
     below = walk.upwards(bottom)
@@ -94,10 +98,14 @@ def chain(
     slope = xp.where(informative & ~lost, slope, 0)
     second = None
     if order > 1:
-        second = curvature(walk, top, bottom, above, below, xp.where(lost, xp.inf, whole), slope)
-    if rough is not None:
-        slope = xp.where(lost & informative, rough.gradient, slope)
-        second = None if second is None else xp.where(lost & informative, rough.curvature, second)
+        found = xp.where(lost, xp.inf, whole)
+        if rough and not possible(tiers.first | tiers.last):
+            second = chained_curvature(walk, above, below, found, slope)
+        else:
+            second = curvature(walk, top, bottom, above, below, found, slope)
+    if guess is not None:
+        slope = xp.where(lost & informative, guess.gradient, slope)
+        second = None if second is None else xp.where(lost & informative, guess.curvature, second)
     return Chain(log_prob, slope, second)
 
 

@@ -34,13 +34,42 @@ def curvature(
         single = walk.tiers.single[k]
         if not possible(single):
             continue
-        new = xp.zeros((1, *walk.nodes.x.shape), dtype=whole.dtype)
-        otherwise = (xp.concat([changes.moved, new]), xp.concat([changes.edges, new]), changes.pairs)
         step = partial(_passed, walk, changes, places[:], k, (above[k], above[k + 1], below[k + 1]), whole)
-        changes = _Changes(*if_any(single, step, otherwise))
+        changes = _Changes(*if_any(single, step, partial(_left, changes)))
         places.append(k)
     pairs = changes.pairs - _tied_last(walk, bottom, above[n], changes.edges, places, whole)
     return logarithmic(pairs + xp.moveaxis(pairs, 0, 1), slope)
+
+
+def chained_curvature(walk: Walk, above: list[State], below: list[State], whole: Array, slope: Array) -> Array:
+    """Return about the second derivatives of log P of ballots without ties, from neighbours on the ballot alone.
+
+    They are Cov(ψ_j, ψ_k) of the scores ψ = −φ′/φ given the ballot, along which the means are a chain in which each
+    meets only its neighbours. For those farther apart, covariances are multiplied up as if the chain were normal: some
+    per cent off, at the cost of a gradient.
+    """
+    xp = namespace(whole)
+    n = len(walk.truth)
+    column, variance = xp.zeros_like(slope), xp.zeros_like(whole)  # Cov(ψ_j, ψ_k) for all j < k, and Var(ψ_k)
+    moved, columns = xp.zeros_like(walk.nodes.x), []
+    for k in range(n):
+        single = walk.tiers.single[k]
+        scale = xp.where(single, xp.exp(above[k].log + below[k + 1].log - whole), 0)
+        score = walk.score(k)
+        bent = score * walk.density[k]
+        beyond = bent * below[k + 1].product
+        met = walk.nodes.total(moved * beyond) * scale
+        covariance = xp.where(single, met - slope[k] * slope[k - 1], 0)
+        known = variance > 0
+        column = column * xp.where(known, covariance / xp.where(known, variance, 1), 0)
+        if k:
+            column = xp.concat([column[: k - 1], covariance[None], column[k:]])
+        columns.append(column)
+        variance = walk.nodes.total(score * above[k].product * beyond) * scale - slope[k] ** 2
+        change = xp.exp(above[k].log - above[k + 1].log)[:, None, None]
+        moved = walk.nodes.above(bent * above[k].product * change, walk.pressure[k] if walk.steep else None)
+    second = xp.stack(columns, axis=1)
+    return _unmoved(second + xp.moveaxis(second, 0, 1))
 
 
 def _passed(
@@ -56,15 +85,22 @@ def _passed(
         scale = xp.exp(above.log + below.log - whole)
         met = walk.nodes.total(moved * (bent * below.product)) * xp.where(single, scale, 0)
         pairs = pairs + placed(met[:, None], places, [k], len(walk.truth))
-    own = (bent * above.product)[None]
     change = xp.exp(above.log - next_above.log)[:, None, None]
-    step = xp.concat([moved * walk.density[k], own]) * change
+    own = (bent * (above.product * change))[None]
+    step = xp.concat([moved * (walk.density[k] * change), own])
     run = walk.nodes.above(step, walk.pressure[k] if walk.steep else None)
     if possible(~single):
         wide, new = single[:, None, None], xp.zeros_like(own)
         run = xp.where(wide, run, xp.concat([moved, new]))
         step = xp.where(wide, step, xp.concat([edges, new]))
     return run, step, pairs
+
+
+def _left(changes: _Changes) -> tuple[Array, ...]:
+    """Leave a place out that is single in no ballot."""
+    xp = namespace(changes.pairs)
+    moved, edges = (xp.concat([x, xp.zeros((1, *x.shape[1:]), dtype=x.dtype)]) for x in changes[:2])
+    return moved, edges, changes.pairs
 
 
 def _tied_first(walk: Walk, top: Group, below: State, whole: Array) -> _Changes:
@@ -80,7 +116,8 @@ def _tied_first(walk: Walk, top: Group, below: State, whole: Array) -> _Changes:
         met = walk.nodes.totals(moved * below.edge, top.rates) * scale
         return moved, top.product * bend, placed(met, top.places, top.places, n) / 2
 
-    return _Changes(*if_any(top.members, changes, (none, none, xp.zeros((n, n, len(whole)), dtype=whole.dtype))))
+    pairs = xp.zeros((n, n, len(whole)), dtype=whole.dtype)
+    return _Changes(*if_any(top.members, changes, lambda: (none, none, pairs)))
 
 
 def _tied_last(walk: Walk, bottom: Group, above: State, edges: Array, places: list[int], whole: Array) -> Array:
@@ -95,7 +132,7 @@ def _tied_last(walk: Walk, bottom: Group, above: State, edges: Array, places: li
         own = walk.nodes.totals(bottom.rates * above.edge, reach) * scale
         return (met - placed(own, bottom.places, bottom.places, n) / 2,)
 
-    return if_any(bottom.members, changes, (xp.zeros((n, n, len(whole)), dtype=whole.dtype),))[0]
+    return if_any(bottom.members, changes, lambda: (xp.zeros((n, n, len(whole)), dtype=whole.dtype),))[0]
 
 
 def _without_each(x: Array) -> Array:
@@ -105,12 +142,13 @@ def _without_each(x: Array) -> Array:
 
 
 def logarithmic(pairs: Array, slope: Array) -> Array:
-    """Turn second derivatives of P over P, but for the diagonal, into those of log P.
+    """Turn second derivatives of P over P, but for the diagonal, into those of log P."""
+    return _unmoved(pairs - slope[:, None] * slope[None])
 
-    A common shift of all truths changes nothing, so that rows sum to 0.
-    """
-    xp = namespace(pairs)
-    n = len(pairs)
-    apart = ~xp.eye(n, dtype=bool)[..., None]
-    second = xp.where(apart, pairs - slope[:, None] * slope[None], 0)
+
+def _unmoved(second: Array) -> Array:
+    """Put the diagonal in, by which a common shift of all truths changes nothing: rows sum to 0."""
+    xp = namespace(second)
+    apart = ~xp.eye(len(second), dtype=bool)[..., None]
+    second = xp.where(apart, second, 0)
     return xp.where(apart, second, -xp.sum(second, axis=1)[:, None])

@@ -41,11 +41,12 @@ class Fineness(NamedTuple):
 
 DOUBLE = Fineness(nodes=16, width=8.0, reach=6.2, panels=40, most=160)
 SINGLE = Fineness(nodes=16, width=5.0, reach=5.0, panels=7, most=80)
+ROUGH = Fineness(nodes=10, width=8.0, reach=5.0, panels=10, most=80)  # some five digits
 
 
-def fineness(like: Array) -> Fineness:
-    """Return how densely nodes must lie for the precision of ``like``, ``(alternative, ...)``."""
-    return (DOUBLE if like.dtype.itemsize == 8 else SINGLE).for_size(len(like))
+def fineness(like: Array, rough: bool = False) -> Fineness:
+    """Return how densely nodes must lie for the precision of ``like``, ``(alternative, ...)``, or for a rough idea."""
+    return (ROUGH if rough else DOUBLE if like.dtype.itemsize == 8 else SINGLE).for_size(len(like))
 
 
 class Legendre(NamedTuple):

@@ -31,7 +31,7 @@ class Derivatives(NamedTuple):
     curvature: Array | None = None
 
 
-def ranking(ranks: Array, truth: Array, spread: Spread, order: int = 1) -> Derivatives:
+def ranking(ranks: Array, truth: Array, spread: Spread, order: int = 1, rough: bool = False) -> Derivatives:
     """Return the log-probability of each ranking.
 
     Parameters
@@ -44,7 +44,11 @@ def ranking(ranks: Array, truth: Array, spread: Spread, order: int = 1) -> Deriv
         Of the voters' means, ``(component, ..., voter, alternative)``.
     order
         How many derivatives are wanted: 0, 1 or 2.
+    rough
+        Whether some five digits, and second derivatives to some per cent, will do.
     """
+    if ranks.shape[-1] == 2 and spread.weights is None:
+        return _of_two(ranks, truth, spread, order)
     xp = namespace(ranks, truth)
     batch, n = ranks.shape[:-1], ranks.shape[-1]
     if n > _MOST_TIERS and not is_jax(ranks):
@@ -59,11 +63,26 @@ def ranking(ranks: Array, truth: Array, spread: Spread, order: int = 1) -> Deriv
     ballots = ranks.shape[1]
     width = ballots if is_jax(ranks) else _AT_ONCE
     pieces = [
-        _sorted(*(x[..., start : start + width] for x in (ranks, truth, *mixtures)), order=order)
+        _sorted(*(x[..., start : start + width] for x in (ranks, truth, *mixtures)), order=order, rough=rough)
         for start in range(0, max(ballots, 1), max(width, 1))
     ]
     results = pieces[0] if len(pieces) == 1 else [xp.concat(x, axis=-1) for x in zip(*pieces, strict=True)]
     return Derivatives(*(xp.moveaxis(x, -1, 0).reshape(*batch, *x.shape[:-1]) for x in results))
+
+
+def _of_two(ranks: Array, truth: Array, spread: Spread, order: int) -> Derivatives:
+    """Return log Φ((μ_1 − μ_2)/√(s_1² + s_2²)), or of μ_2 − μ_1, of voters who saw and told apart both."""
+    xp = namespace(ranks, truth)
+    tells = xp.all(ranks > 0, axis=-1) & (ranks[..., 0] != ranks[..., 1])
+    sign = xp.where(ranks[..., 0] < ranks[..., 1], 1, -1)
+    deviation = xp.where(tells, xp.hypot(spread.deviations[..., 0], spread.deviations[..., 1]), 1)
+    both = Spread(deviation).under(sign * (truth[..., None, 0] - truth[..., None, 1]))
+    log_prob, rate, bend = (xp.where(tells, x, 0) for x in both)
+    if not order:
+        return Derivatives(log_prob)
+    towards = xp.asarray([1, -1], dtype=log_prob.dtype)
+    gradient = -(sign * rate)[..., None] * towards
+    return Derivatives(log_prob, gradient, bend[..., None, None] * towards[:, None] * towards if order > 1 else None)
 
 
 def _refuse_long(ranks: Array) -> None:
@@ -77,7 +96,9 @@ def _refuse_long(ranks: Array) -> None:
         )
 
 
-def _sorted(ranks: Array, truth: Array, deviations: Array, *weights: Array, order: int) -> tuple[Array, ...]:
+def _sorted(
+    ranks: Array, truth: Array, deviations: Array, *weights: Array, order: int, rough: bool
+) -> tuple[Array, ...]:
     """Return derivatives by ballots ``(alternative, ballot)``, which are brought into order for it.
 
     Within a tier the order does not matter, but the fit along the ballot takes the highest truth first.
@@ -89,7 +110,7 @@ def _sorted(ranks: Array, truth: Array, deviations: Array, *weights: Array, orde
     sequence = xp.take_along_axis(sequence, xp.argsort(tiers, axis=0, stable=True), axis=0)
     known, truth = (xp.take_along_axis(x, sequence, axis=0) for x in (known, truth))
     own = Spread(*(xp.take_along_axis(x, sequence[None], axis=1) for x in (deviations, *weights)))
-    results = list(_in_order(known, truth, own, order))
+    results = list(_in_order(known, truth, own, order, rough))
     back = xp.argsort(sequence, axis=0)
     if order > 0:
         results[1] = xp.take_along_axis(results[1], back, axis=0)
@@ -99,7 +120,7 @@ def _sorted(ranks: Array, truth: Array, deviations: Array, *weights: Array, orde
     return tuple(results)
 
 
-def _in_order(rank: Array, truth: Array, spread: Spread, order: int) -> tuple[Array, ...]:
+def _in_order(rank: Array, truth: Array, spread: Spread, order: int, rough: bool = False) -> tuple[Array, ...]:
     """Return derivatives by ballots in order, ``(alternative, ballot)``."""
     xp = namespace(rank, truth)
     seen = xp.isfinite(rank)
@@ -113,26 +134,26 @@ def _in_order(rank: Array, truth: Array, spread: Spread, order: int) -> tuple[Ar
     single = middle | (first & alone_first) | (last & alone_last)
     tiers = xp.stack([single, first & ~alone_first, last & ~alone_last]) & ~tied
 
-    fine = fineness(truth)
+    fine = fineness(truth, rough)
     ends, needed, pressure = panels_for(xp.where(seen, truth, 0), spread, xp.any(tiers[1] | tiers[2], axis=0), fine)
 
     def run(truth: Array, deviations: Array, *rest: Array) -> tuple[Array, ...]:
         *weights, tiers, ends, pressure, needed = rest
         panels = fine.panels if is_jax(truth) else int(needed.max())
-        result = chain(
-            truth[0], Spread(deviations, *weights), Tiers(*tiers), ends[0].T, needed, pressure[0], panels, order
-        )
+        own = Spread(deviations, *weights)
+        result = chain(truth[0], own, Tiers(*tiers), ends[0].T, needed, pressure[0], panels, fine, order, rough)
         return tuple(x for x in result if x is not None)
 
     mixed = () if spread.weights is None else (spread.weights,)
     parts = (truth[None], spread.deviations, *mixed, tiers, ends.T[None], pressure[None], needed)
     cost = xp.where(xp.any(pressure > 0, axis=0), needed * _HARD, needed)  # so that these go by themselves
+    held = 1 if order < 2 or rough else max(1, len(rank) // 4)  # second derivatives, of which some are held at once
     keep_memory()
-    results = by_cost(run, cost, *parts, cells=2 * fine.nodes)
+    results = by_cost(run, cost, *parts, cells=2 * fine.nodes * held)
     tied_results = if_any(
         tied,
         lambda: tied_chain(rank, truth, spread, tied, order, _in_order),
-        tuple(xp.zeros_like(x) for x in results),
+        lambda: tuple(xp.zeros_like(x) for x in results),
     )
     return tuple(xp.where(tied, other, x) for x, other in zip(results, tied_results, strict=True))
 

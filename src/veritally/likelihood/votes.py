@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from veritally.arrays import Array, namespace
@@ -50,7 +51,7 @@ class LikelihoodSums(NamedTuple):
     information: Array | None = None
 
 
-def derivatives(ballots: Ballots, truth: Array, means: VoterMeans, order: int = 1) -> Derivatives:
+def derivatives(ballots: Ballots, truth: Array, means: VoterMeans, order: int = 1, rough: bool = False) -> Derivatives:
     """Return each voter's log-probability of their vote, and its derivatives by the truth.
 
     Parameters
@@ -63,8 +64,12 @@ def derivatives(ballots: Ballots, truth: Array, means: VoterMeans, order: int = 
         How voters' means spread around the truth.
     order
         How many derivatives are wanted: 0, 1 or 2.
+    rough
+        Whether a rough idea will do, on the way to where the truths are: five digits, and second derivatives to some
+        per cent.
     """
-    return _ENTRIES[type(ballots)].derivatives(ballots, truth, means, order)
+    entry = _ENTRIES[type(ballots)]
+    return (entry.rough or entry.derivatives if rough else entry.derivatives)(ballots, truth, means, order)
 
 
 def tally(ballots: Ballots, truth: Array, means: VoterMeans, order: int = 1) -> LikelihoodSums:
@@ -106,9 +111,13 @@ def _order_derivatives(ballots: Ordinal, truth: Array, means: VoterMeans, order:
     return ranking(ballots.tiers, truth, means.spread(ballots.counts), order)
 
 
-def _mixed(ballots: Mixed, truth: Array, means: VoterMeans, order: int) -> Derivatives:
+def _rough_orders(ballots: Ordinal, truth: Array, means: VoterMeans, order: int) -> Derivatives:
+    return ranking(ballots.tiers, truth, means.spread(ballots.counts), order, rough=True)
+
+
+def _mixed(ballots: Mixed, truth: Array, means: VoterMeans, order: int, rough: bool = False) -> Derivatives:
     """Log-probabilities of votes of different kinds, added up."""
-    return Derivatives(*_added([derivatives(part, truth, means, order) for part in ballots.parts]))
+    return Derivatives(*_added([derivatives(part, truth, means, order, rough) for part in ballots.parts]))
 
 
 def _mixed_information(ballots: Mixed, gradient: Array, truth: Array, means: VoterMeans) -> Array:
@@ -129,12 +138,15 @@ class KindLikelihood:
         Each voter's log-probability with its derivatives, of ballots, truths, means, and the order wanted.
     information
         A rough guess of the information of all, of ballots, gradients of each voter, truths and means.
+    rough
+        The same, roughly, where that is quicker.
     refused
         Noise under which the log-probability has no sound curvature, and what to say then.
     """
 
     derivatives: Callable[[Any, Array, VoterMeans, int], Derivatives]
     information: Callable[[Any, Array, Array, VoterMeans], Array]
+    rough: Callable[[Any, Array, VoterMeans, int], Derivatives] | None = None
     refused: tuple[type, str] | None = None
 
 
@@ -144,13 +156,13 @@ _NO_LAPLACE = (
 )
 _ENTRIES: Mapping[type[Ballots], KindLikelihood] = {
     Pairs: KindLikelihood(pair_derivatives, pair_information),
-    Values: KindLikelihood(value_derivatives, value_information, _NO_LAPLACE),
+    Values: KindLikelihood(value_derivatives, value_information, refused=_NO_LAPLACE),
     Differences: KindLikelihood(
         difference_derivatives,
         relative_information,
-        (object, "noise that is not normal is for rankings, favourites and values, not for differences"),
+        refused=(object, "noise that is not normal is for rankings, favourites and values, not for differences"),
     ),
-    Mixed: KindLikelihood(_mixed, _mixed_information, _NO_LAPLACE),
-    Rankings: KindLikelihood(_order_derivatives, relative_information),
-    TopChoices: KindLikelihood(_order_derivatives, favourite_information),
+    Mixed: KindLikelihood(_mixed, _mixed_information, partial(_mixed, rough=True), _NO_LAPLACE),
+    Rankings: KindLikelihood(_order_derivatives, relative_information, _rough_orders),
+    TopChoices: KindLikelihood(_order_derivatives, favourite_information, _rough_orders),
 }

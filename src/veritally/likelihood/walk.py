@@ -114,7 +114,7 @@ class Walk:
 
         none = xp.zeros((len(places), *one.shape), dtype=one.dtype)
         nobody = (one, xp.zeros_like(one), xp.zeros_like(self.truth[0]), none)
-        product, edge, log, rates = if_any(members, together, nobody)
+        product, edge, log, rates = if_any(members, together, lambda: nobody)
         return Group(product, edge, log, rates, places, members)
 
     def share(self, group: Group, met: State, whole: Array) -> Array:
@@ -127,7 +127,7 @@ class Walk:
             lost = self.nodes.total(group.rates * (group.product * met.edge)) * scale
             return (placed(lost[:, None], group.places, [0], n)[:, 0],)
 
-        return if_any(group.members, shares, (xp.zeros_like(self.truth),))[0]
+        return if_any(group.members, shares, lambda: (xp.zeros_like(self.truth),))[0]
 
     def downwards(self, top: Group) -> list[State]:
         """Return what lies above each boundary, from before the first place to after the last."""
@@ -144,7 +144,7 @@ class Walk:
             state, single = states[-1], self.tiers.single[k]
             last = turn == len(self.truth)  # beyond which lies nothing that would ask for the product
             step = partial(self._passed, state, k, None if last else beyond, pressure[k] if self.steep else None)
-            product, edge = if_any(single, step, (state.product, state.edge))
+            product, edge = if_any(single, step, partial(tuple, state[:2]))
             new = State(product, edge, state.log)
             states.append(new if turn % self.often else new.rescaled(single))
         return states

@@ -1,5 +1,6 @@
 """Model: how votes come about, for computing with it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -38,6 +39,20 @@ class Model:
         sigma = sigma if sigma.ndim == 0 else sigma[..., None, :]
         return replace(self, means=replace(self.means, sigma=sigma, extra=variance[..., None, :]))
 
+    def take(self, rows: Array) -> Self:
+        """Keep some decisions of a flat batch."""
+        return self.map(lambda x: x[rows], self.precision.shape)
+
+    def map(self, change: Callable[[Array], Array], batch: tuple[int, ...]) -> Self:
+        """Change all arrays that have the ``batch`` axes, or may be given them."""
+        xp = namespace(self.precision)
+        sigma = xp.asarray(self.means.sigma)
+        means = self.means
+        if sigma.ndim > 2:
+            means = replace(means, sigma=change(xp.broadcast_to(sigma, (*batch, *sigma.shape[-2:]))))
+        free = xp.broadcast_to(xp.asarray(self.free), batch)
+        return replace(self, precision=change(self.precision), free=change(free), means=means)
+
     def prior_precision(self, mask: Array) -> Array:
         """Return the precision matrix of the truths, ``(..., n, n)``; those outside the mask stand alone."""
         xp = namespace(mask, self.precision)
@@ -52,6 +67,11 @@ class Model:
     def log_prior(self, truth: Array, mask: Array) -> Array:
         """Return the log-density of truths, ``(...)``, up to a constant that does not depend on τ."""
         xp = namespace(truth)
-        number = xp.sum(xp.astype(mask, truth.dtype), axis=-1) - xp.astype(self.free, truth.dtype)
         square = xp.sum(truth * xp.sum(self.prior_precision(mask) * truth[..., None, :], axis=-1), axis=-1)
-        return number * xp.log(self.precision) / 2 - square / 2
+        return self.log_size(mask) - square / 2
+
+    def log_size(self, mask: Array) -> Array:
+        """Return the log-density of truths that are all the same, ``(...)``, up to a constant not of τ."""
+        xp = namespace(self.precision)
+        number = xp.sum(xp.astype(mask, self.precision.dtype), axis=-1) - xp.astype(self.free, self.precision.dtype)
+        return number * xp.log(self.precision) / 2

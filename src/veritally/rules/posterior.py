@@ -12,7 +12,6 @@ from veritally.inference import links
 from veritally.inference.belief import Belief
 from veritally.inference.dispersion import log_typical_count
 from veritally.inference.mixture import PosteriorMixture
-from veritally.inference.optimiser import peak
 from veritally.inference.posterior import Assumptions, infer, infer_mode, most_probable
 from veritally.inference.propagation import Estimate, means_without, moments, pulls
 from veritally.inference.sampling import believe, normal_p_best
@@ -168,7 +167,7 @@ class Posterior(Rule):
         found = _posterior_of(fit)
         several = ballots.stacked(len(found.tau))
         model = found.model(several)
-        new = moments(several, model, peak(several, model, found.moments.mean), self.estimate)
+        new = moments(several, model, self.estimate)
         found = found._replace(moments=new)
         scores, rounding = self._scores(found.average(new.mean), found, ballots.mask)
         return Fit(scores, rounding, _status(found), posterior=found)
@@ -207,8 +206,7 @@ class Posterior(Rule):
             sigma = xp.expand_dims(xp.asarray(found.means.sigma), axis=-3)
             tau = xp.broadcast_to(found.tau[..., None], (*found.tau.shape, m))
             model = found._replace(tau=tau, means=replace(found.means, sigma=sigma)).model(several)
-            start = xp.broadcast_to(found.moments.mean[..., None, :], several.mask.shape)
-            without = moments(several, model, peak(several, model, start), self.estimate).mean
+            without = moments(several, model, self.estimate).mean
         else:
             several = ballots.stacked(len(found.tau))
             without = means_without(several, found.model(several), found.moments)
