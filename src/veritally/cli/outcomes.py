@@ -118,7 +118,7 @@ def _beliefs(console: Console, outcome: Outcome, belief: Belief) -> Table:
     table = Table(box=None, header_style="dim", pad_edge=False)
     best = "P(best)" if outcome.choose == 1 else f"P(best {outcome.choose})"
     anchored = bool(outcome.profile.ballots.anchored)
-    estimate, behind = ["estimate"] if anchored else [], "behind (σ)" if belief.in_sigma else "behind"
+    estimate, behind = ["estimate"] if anchored else [], "σ behind" if belief.in_sigma else "behind"
     for title in ("", " ", *estimate, behind, "95% interval", best, "  "):
         table.add_column(title, justify="left" if title.isspace() else "right", no_wrap=title != " ")
     digits = sentences.decimals(belief)

@@ -204,7 +204,8 @@ def _distances(gaps: Array, weights: Array, better: Array) -> tuple[Array, Array
     """Return the mean of weighted gaps ``(draw, ..., alternative)`` and the ends of their intervals.
 
     These are made to leave 0 out exactly where the winner is ``better`` with more than 97.5%: quantiles do so but for
-    ties, which count half, and for weights below 0. An end on the wrong side of 0 moves to the gap nearest to 0.
+    ties, which count half, and for weights below 0. An end on the wrong side moves to 0, or past it as far as the
+    smallest gap.
     """
     low, high = _intervals(gaps, weights)
     nearest = np.min(np.abs(gaps), axis=0, where=gaps != 0, initial=np.inf)
