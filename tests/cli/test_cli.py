@@ -100,6 +100,7 @@ def test_many_decisions_one_a_line(file):
     sure = run("decide", path).output.splitlines()
     assert sure[0].endswith("leads in σ, the noise (standard deviation) of one observation")
     assert re.search(r"^p  .* \d+\.\d+ σ ", sure[2])
+    assert re.search(r"^q +A = C .* 0 +\d$", sure[3])  # who tie
     assert "decision 'p': cannot choose 3 of 2 alternatives" in run("decide", path, "--choose", 3).stderr
     lines = run("decide", path, "--rule", "borda", "--json").output.splitlines()
     assert [json.loads(line)["decision"] for line in lines] == ["p", "q"]

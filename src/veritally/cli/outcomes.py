@@ -51,7 +51,7 @@ def _print_lines(console: Console, outcome: Outcome, longest: tuple[int, int], h
     table = Table(box=None, header_style="dim", pad_edge=False, show_header=head)
     first = "winner" if outcome.choose == 1 else f"best {outcome.choose}"
     sure = {} if outcome.p_best is None else {"P(best)": 7}
-    titles = {"decision": decisions, first: alternatives, **sure, "runner-up": alternatives, "lead": 7, "voters": 6}
+    titles = {"decision": decisions, first: alternatives, **sure, "runner-up": alternatives, "lead": 8, "voters": 6}
     widths = {title: max(min(width, NAME), len(title)) for title, width in titles.items()}
     roomy = sum(widths.values()) + 2 * len(widths) <= console.width
     for title, width in widths.items():
@@ -78,7 +78,7 @@ def _summary(outcome: Outcome) -> tuple[str, ...]:
         sure.append(percent(best[outcome.ordered[0]]))
     if explanation.runner_up is None:
         return sentences.chosen(outcome), *sure, "", "", str(outcome.voters)
-    lead = sentences.lead(outcome, explanation)
+    lead = sentences.lead(outcome, explanation, digits=3)
     return sentences.chosen(outcome), *sure, str(explanation.runner_up), lead, str(outcome.voters)
 
 

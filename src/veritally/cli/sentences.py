@@ -17,7 +17,6 @@ _NAMED = 3  # voters on each side of the lead
 _MOST_NEAR = 6  # alternatives named that the winner is not clearly better than
 _MOST_PIVOTAL = 10  # voters named whose absence would change the choice
 
-
 SIGMA = "σ, the noise (standard deviation) of one observation"
 
 
@@ -65,11 +64,11 @@ def verdict(outcome: Outcome, explanation: Explanation) -> list[str]:
     return lines
 
 
-def lead(outcome: Outcome, explanation: Explanation) -> str:
-    """Say how far the runner-up is behind, with its unit; by scores, where no more is known."""
+def lead(outcome: Outcome, explanation: Explanation, digits: int = 4) -> str:
+    """Say how far the runner-up is behind, with its unit; by scores, where no more is known; 0 where they tie."""
     belief = outcome.belief
-    if belief is None or explanation.runner_up is None:
-        return f"{explanation.lead:.4g}"
+    if belief is None or not explanation.lead > 0:
+        return f"{explanation.lead:.{digits}g}"
     first, second = (outcome.alternatives.index(name) for name in (explanation.winner, explanation.runner_up))
     behind = belief.distance[second] - belief.distance[first]
     return f"{behind:z.{decimals(belief)}f}{' σ' if belief.in_sigma else ''}"
