@@ -21,7 +21,7 @@ outcome = vt.decide(profile)
 best = outcome.winner
 chance = dict(zip(outcome.alternatives, outcome.p_best, strict=True))[best]
 print(f"Best: {best}, P(best) = {chance:.0%}")
-print(f"Cannot be told from it at 95%: {', '.join(outcome.indistinct)}")
+print(f"Not clearly worse: {', '.join(outcome.indistinct)}")
 print(f"The best is among {len(outcome.credible)} models with 95%")
 
 # Why no surer than that, and whether it hangs on one judge.
@@ -29,5 +29,5 @@ seen = profile.counts[:, profile.alternatives.index(best)]
 print(f"{best} was seen in {seen.sum():.0f} comparisons, by {(seen > 0).sum()} judges")
 print(f"Judges without whom another model would win: {', '.join(outcome.explain().pivotal) or 'none'}")
 
-title = f"{best} is best with {chance:.0%}; {len(outcome.indistinct)} models cannot be told from it at 95%"
+title = f"{best} is best with {chance:.0%}; {len(outcome.indistinct)} models are not clearly worse"
 vt.plots.save(outcome, picture, title=title, top=10)

@@ -261,6 +261,10 @@ def test_frames_say_how_sure_it_is():
     for outcome in (vt.decide(profile, sigma=1, tau=1), vt.decide(vt.stack([profile] * 2), sigma=1, tau=1)):
         frame = outcome.to_frame()
         np.testing.assert_allclose(frame["p_best"], np.ravel(outcome.p_best))
+        for name in ("distance", "distance_low", "distance_high"):
+            np.testing.assert_allclose(frame[name], np.ravel(getattr(outcome.belief, name)))
+        assert set(frame["distance_unit"]) == {"noise of one observation"}
+    assert vt.decide(profile, "borda").to_frame().columns == ["alternative", "score", "rank", "winner"]
 
 
 def test_batches_answer_for_each_decision():

@@ -2,7 +2,9 @@
 
 import re
 
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import veritally as vt
 
@@ -26,8 +28,24 @@ def test_top_shows_the_best_alone(tmp_path, rule):
 
 def test_a_part_is_said_to_be_one(tmp_path):
     outcome = vt.decide(PROFILE)
-    assert "estimate and 95% interval, the best 2 of 5" in words(tmp_path / "picture.svg", outcome, top=2)
-    assert "estimate and 95% interval" in words(tmp_path / "picture.svg", outcome, top=5)
+    told = "in σ, the noise of one observation, with 95% interval"
+    assert f"{told}, the best 2 of 5" in words(tmp_path / "picture.svg", outcome, top=2)
+    assert told in words(tmp_path / "picture.svg", outcome, top=5)
+
+
+def test_the_winner_stands_at_0_and_what_is_worse_to_its_left(tmp_path):
+    ax = Figure().subplots()
+    outcome = vt.decide(PROFILE)
+    vt.plots.draw_belief(outcome, ax)
+    points, order = ax.collections[1].get_offsets(), outcome.ordered_positions()
+    np.testing.assert_array_equal(points[:, 0], -outcome.belief.distance[order])
+    assert points[0, 0] == 0 > points[-1, 0]
+    worse = set(outcome.ordered[1:]) - set(outcome.indistinct)
+    lines = np.array(ax.collections[0].get_segments())[:, :, 0]
+    np.testing.assert_array_equal(lines[:, 1] < 0, [name in worse for name in outcome.ordered])
+    assert ax.get_xlabel().startswith("← worse than the winner, better →\n")
+    values = vt.decide(vt.Profile(values=[[3, 1], [4, 1]]))
+    assert "in the unit of the votes, with 95% interval" in words(tmp_path / "picture.svg", values)
 
 
 def test_where_several_are_chosen_the_bars_are_about_that(tmp_path):

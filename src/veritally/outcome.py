@@ -12,7 +12,7 @@ import numpy as np
 from veritally.arrays import Array, namespace
 from veritally.errors import TieError, quoted
 from veritally.explain import Explanation, among_best
-from veritally.inference.belief import LEVEL, Belief, smallest_set, stacked
+from veritally.inference.belief import CLEAR, DISTANCES, Belief, smallest_set, stacked
 from veritally.rules.protocol import Fit, Rule, Status
 from veritally.votes.labels import first_few
 from veritally.votes.profile import Profile
@@ -186,6 +186,14 @@ class Outcome:
         return None if self.belief is None else self.belief.regret
 
     @property
+    def distance_unit(self) -> Any:
+        """The unit of ``belief.distance``: ``"noise of one observation"``, that is σ, or ``"votes"``; or None."""
+        if self.belief is None:
+            return None
+        in_sigma = np.asarray(self.belief.in_sigma)
+        return np.where(in_sigma, "noise of one observation", "votes").tolist()
+
+    @property
     def credible(self) -> Any:
         """The fewest alternatives that contain the best with 95%, the most probable first; None for rules without."""
         if self.p_best is None:
@@ -194,14 +202,17 @@ class Outcome:
 
     @property
     def indistinct(self) -> Any:
-        """Alternatives that the winner beats with less than 95%, best first; None for rules without."""
+        """Alternatives that the winner is not clearly better than, best first; None for rules without.
+
+        Clearly is with more than 97.5%: exactly then the 95% interval of ``belief.distance`` leaves 0 out.
+        """
         if self.belief is None:
             return None
 
         def near(one: "Outcome") -> list[Any]:
-            first, *others = one.ordered_positions()
-            above = one.belief.p_above  # type: ignore[union-attr]
-            return one._names([j for j in others if above[first, j] < LEVEL])
+            _, *others = one.ordered_positions()
+            better = one.belief.p_above[one.tier_positions[0][0]]  # type: ignore[union-attr]
+            return one._names([j for j in others if not better[j] > CLEAR])
 
         return self._each(near)
 
@@ -350,11 +361,15 @@ class Outcome:
         def by_name(x: Array) -> dict[str, float]:
             return {name: float(value) for name, value in zip(names, x, strict=True)}
 
+        def intervals(low: Array, high: Array) -> dict[str, list[float]]:
+            return {name: [float(a), float(b)] for name, a, b in zip(names, low, high, strict=True)}
+
         return {
             "p_best": by_name(belief.p_best),
-            "intervals": {
-                name: [float(a), float(b)] for name, a, b in zip(names, belief.low, belief.high, strict=True)
-            },
+            "intervals": intervals(belief.low, belief.high),
+            "distance": by_name(belief.distance),
+            "distance_intervals": intervals(belief.distance_low, belief.distance_high),
+            "distance_unit": self.distance_unit,
             "expected_regret": by_name(belief.regret),
             "credible": list(map(str, self.credible)),
             "indistinct": list(map(str, self.indistinct)),
@@ -380,30 +395,35 @@ class Outcome:
     def to_frame(self, backend: str = "polars") -> Any:
         """Return a tidy frame: (decision,) alternative, score, rank, winner, and P(best) from rules that say it.
 
-        Ties share the better rank.
+        Ties share the better rank. From rules with a belief also how far each is behind the winner: distance,
+        distance_low, distance_high, distance_unit.
         ``backend`` is ``"polars"``, ``"pandas"`` or ``"pyarrow"``.
         """
         import narwhals as nw
 
-        rows, sure = [], []
-        p_best = None if self.p_best is None else np.reshape(self.p_best, (-1, np.shape(self.p_best)[-1]))
-        for d, (decision, one) in enumerate(self.singles()):
+        rows = []
+        for decision, one in self.singles():
             rank = 1
             for tier in one.tier_positions:
-                rows += [(decision, one.alternatives[j], float(one.scores[j]), rank, rank == 1) for j in tier]
+                for j in tier:
+                    row = {"decision": decision, "alternative": one.alternatives[j], "score": float(one.scores[j])}
+                    rows.append(row | {"rank": rank, "winner": rank == 1} | one._how_sure_of(j))
                 rank += len(tier)
-                if p_best is not None:
-                    sure += [float(p_best[d, one._kept[j] if self.profile.batch else j]) for j in tier]
-        header = ("decision", "alternative", "score", "rank", "winner")
-        columns = dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
-        if p_best is not None:
-            columns["p_best"] = sure
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
         for column in ("decision", "alternative"):
             if len({type(name) for name in columns[column]}) > 1:  # a column has one type
                 columns[column] = list(map(str, columns[column]))
         if not self.profile.batch:
             del columns["decision"]
         return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
+
+    def _how_sure_of(self, j: int) -> dict[str, Any]:
+        """Return what a row of the frame says about an alternative beyond its score."""
+        sure: dict[str, Any] = {} if self.p_best is None else {"p_best": float(self.p_best[j])}
+        if self.belief is not None:
+            sure |= {name: float(getattr(self.belief, name)[j]) for name in DISTANCES}
+            sure["distance_unit"] = self.distance_unit
+        return sure
 
     def __repr__(self) -> str:
         if self.profile.batch:

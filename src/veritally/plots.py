@@ -123,24 +123,26 @@ def _picture(path: str | PathLike[str], heights: list[float], title: str | None 
 
 
 def draw_belief(outcome: Outcome, ax: Any, top: int | None = None) -> None:
-    """Draw a single decision on matplotlib axes: estimates with 95% intervals, and beside them bars of P(best).
+    """Draw a single decision on matplotlib axes: distances from the winner with 95% intervals, and bars of P(best).
 
-    Where several are chosen, the bars are of P(among the best k).
+    What is worse lies to the left. Where several are chosen, the bars are of P(among the best k).
     """
     belief, k = outcome.belief, outcome.choose
     assert belief is not None
     order = outcome.ordered_positions()[:top]
     rows = np.arange(len(order))
-    scores = np.asarray(outcome.scores, dtype=float)[order]
-    low, high, best = (np.asarray(x)[order] for x in (belief.low, belief.high, belief.p_among(k)))
+    distances = (belief.distance, belief.distance_low, belief.distance_high)
+    distance, low, high, best = (np.asarray(x)[order] for x in (*distances, belief.p_among(k)))
     colours = [_COLOURS[2] if rank < k else _COLOURS[0] for rank in range(len(order))]
-    ax.hlines(rows, low, high, color=colours, linewidth=2.5)
-    ax.scatter(scores, rows, color=colours, s=36, zorder=3)
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.hlines(rows, -high, -low, color=colours, linewidth=2.5)
+    ax.scatter(-distance, rows, color=colours, s=36, zorder=3)
     ax.set_yticks(rows, [_short(outcome.alternatives[j], 32) for j in order])
     ax.tick_params(axis="y", length=0)
     ax.invert_yaxis()
     shown = f", the best {len(order)} of {len(outcome.alternatives)}" if len(order) < len(outcome.alternatives) else ""
-    ax.set_xlabel(f"estimate and 95% interval{shown}")
+    unit = "in σ, the noise of one observation" if belief.in_sigma else "in the unit of the votes"
+    ax.set_xlabel(f"← worse than the winner, better →\n{unit}, with 95% interval{shown}")
     side = ax.inset_axes((1.04, 0, 0.3, 1), sharey=ax)
     side.barh(rows, best, height=0.6, color=colours)
     for row, share in zip(rows, best, strict=True):

@@ -35,15 +35,32 @@ def test_decide_prints_a_table_a_person_understands():
     assert result.exit_code == 0
     lines = result.output.splitlines()
     assert lines[0] == "By posterior: 8 voters, 6 alternatives"
-    assert lines[1].split() == ["estimate", "95%", "interval", "P(best)"]
+    assert lines[1].split() == ["σ", "behind", "95%", "interval", "P(best)"]
     assert lines[2].startswith("1  Coral genomics ")
     assert "█" in lines[2]
-    assert "Winner: Coral genomics, ahead of Sea-level records by 0.06206." in result.output
+    assert re.search(r"^6  Battery chemistry +1\.\d\d   0\.\d\d to 1\.\d\d ", result.output, flags=re.MULTILINE)
+    assert "Winner: Coral genomics; next is Sea-level records, 0.03 σ behind (95%: -0.3" in result.output
     assert "Coral genomics is best with 3" in result.output
-    assert "cannot be told apart at 95%." in result.output
+    assert "not clearly better (97.5%) than Sea-level records, Protein design and Quantum sensing." in result.output
+    assert "Distances are in units of σ, the noise (standard deviation) of one observation." in result.output
     assert "Estimated: σ/τ = 2 (0.85 to 4.5)" in result.output
-    assert "Decided by: Reviewer 4" in result.output
+    assert "Decided by, in scores: Reviewer 4" in result.output
     assert "\x1b" not in result.output
+
+
+def test_distances_of_values_are_in_their_unit(file):
+    path = file("voter,alternative,value\nu,A,120\nu,B,70\nv,A,121\nv,B,70\nw,A,120\nw,B,71\n")
+    output = run("decide", path).output
+    assert output.splitlines()[1].split() == ["estimate", "behind", "95%", "interval", "P(best)"]
+    assert re.search(r"^2  B +7\d\.\d+ +4\d\.\d+ +4\d\.\d+ to 5\d\.\d+ ", output, flags=re.MULTILINE)
+    assert re.search(r"Winner: A; next is B, 4\d\.\d+ behind \(", output)
+    assert "A is best with > 99%; it is clearly better (97.5%) than each of the others." in output
+    assert "Distances are in units of σ" not in output
+
+
+def test_a_long_list_of_those_that_are_not_clearly_worse_is_cut(file):
+    path = file("voter,alternative,rank\n" + "".join(f"u,{name},{rank}\n" for rank, name in enumerate("ABCDEFGHI", 1)))
+    assert "not clearly better (97.5%) than B, C, D, E, F and 3 others." in run("decide", path, "--sigma", 9).output
 
 
 def test_a_learned_rule_says_how_sure_it_is_and_what_it_found_out():
@@ -80,6 +97,10 @@ def test_many_decisions_one_a_line(file):
     both = run("decide", path, "--rule", "borda", "--choose", 2).output
     assert "best 2" in both
     assert "A, B" in both
+    sure = run("decide", path).output.splitlines()
+    assert sure[0].endswith("leads in σ, the noise (standard deviation) of one observation")
+    assert re.search(r"^p  .* \d+\.\d+ σ ", sure[2])
+    assert re.search(r"^q +A = C .* 0 +\d$", sure[3])  # who tie
     assert "decision 'p': cannot choose 3 of 2 alternatives" in run("decide", path, "--choose", 3).stderr
     lines = run("decide", path, "--rule", "borda", "--json").output.splitlines()
     assert [json.loads(line)["decision"] for line in lines] == ["p", "q"]
@@ -104,9 +125,12 @@ def test_ties_are_settled_as_told(file):
 
 def test_choose_marks_the_best_k():
     assert "Chosen: Coral genomics, Sea-level records, Protein design." in run("decide", PANEL, "--choose", "3").output
-    assert (
-        "Last in: Protein design, ahead of Quantum sensing, first out" in run("decide", PANEL, "--choose", "3").output
+    assert re.search(
+        r"Last in: Protein design; first out is Quantum sensing, 0\.2\d σ behind\.",
+        run("decide", PANEL, "--choose", "3").output,
     )
+    plain = run("decide", PANEL, "--choose", "3", "--rule", "pairwise").output
+    assert "Last in: Sea-level records, ahead of Quantum sensing, first out, by " in plain
     assert "Tie: Quantum sensing and Protein design" in run("decide", PANEL, "--rule", "veto").output
     explained = run("decide", PANEL, "--choose", "2", "--explain", "--rule", "pairwise").output
     assert "No single voter, left out, would change the chosen." in explained

@@ -293,8 +293,85 @@ def test_credible_and_indistinct_follow_from_the_belief():
     assert outcome.credible == [int(j) for j in order[:k]]
     assert outcome.p_best[order[:k]].sum() >= 0.95 > outcome.p_best[order[: k - 1]].sum()
     best = outcome.winner
-    assert set(outcome.indistinct) == {j for j in range(4) if j != best and outcome.belief.p_above[best, j] < 0.95}
+    assert set(outcome.indistinct) == {j for j in range(4) if j != best and outcome.belief.p_above[best, j] <= 0.975}
     assert vt.decide(random_profile(7, voters=3), "borda").belief is None
+
+
+SOME = {
+    "values": vt.Profile(values=[[3.0, 2.0, 1.0], [3.5, 1.0, 1.5], [2.0, 2.5, 1.0]]),
+    "differences": vt.Profile(differences=[2.0, 1.5, 3.0], counts=[[1, 1]] * 3),
+    "rankings": vt.Profile(ranks=[[1, 2, 3], [1, 3, 2], [2, 1, 3]]),
+    "top": vt.Profile(top=[0, 0, 1], counts=[[1, 1, 1]] * 3),
+    "pairs": vt.Profile(pairs=[[[0, 5, 6], [1, 0, 4], [1, 2, 0]]]),
+}
+
+
+@pytest.mark.parametrize("kind", SOME)
+def test_an_interval_leaves_0_out_exactly_where_the_winner_is_clearly_better(kind):
+    outcome = posterior(SOME[kind])
+    belief, names, first = outcome.belief, outcome.alternatives, outcome.alternatives.index(outcome.winner)
+    assert belief.distance[first] == belief.distance_low[first] == belief.distance_high[first] == 0
+    np.testing.assert_array_equal(belief.distance_low > 0, belief.p_above[first] > 0.975)
+    near = [
+        name for name, low in zip(names, belief.distance_low, strict=True) if not low > 0 and name != outcome.winner
+    ]
+    assert sorted(outcome.indistinct) == near
+    others = np.arange(len(names)) != first
+    assert (belief.distance_low < belief.distance)[others].all()
+    assert (belief.distance < belief.distance_high)[others].all()
+
+
+@pytest.mark.parametrize("kind", SOME)
+def test_distances_are_in_the_unit_of_votes_that_have_one_and_else_in_sigma(kind):
+    """So that another unit for σ and τ changes no distance of ordinal votes."""
+    profile = SOME[kind]
+    once, tenfold = (posterior(profile, sigma=2 * unit, tau=1 * unit) for unit in (1, 10))
+    numbers = kind in ("values", "differences")
+    assert once.distance_unit == ("votes" if numbers else "noise of one observation")
+    expected = (once.belief.mean[once.winner] - once.belief.mean) / (1 if numbers else 2)
+    np.testing.assert_allclose(once.belief.distance, expected, atol=1e-9)
+    if not numbers:
+        np.testing.assert_allclose(tenfold.belief.distance, once.belief.distance, rtol=1e-5)
+        np.testing.assert_allclose(tenfold.belief.distance_low, once.belief.distance_low, rtol=1e-5)
+
+
+def test_mixed_votes_have_the_unit_of_the_numbers_among_them():
+    told = {"sigma": 1, "tau": 1}
+    assert posterior([SOME["rankings"], SOME["values"]], **told).distance_unit == "votes"
+    assert posterior([SOME["rankings"], SOME["top"]], **told).distance_unit == "noise of one observation"
+    batch = posterior(vt.stack([SOME["rankings"], SOME["values"]]), **told)
+    assert batch.distance_unit == ["noise of one observation", "votes"]
+    assert batch.to_frame()["distance_unit"].to_list() == ["noise of one observation"] * 3 + ["votes"] * 3
+
+
+def test_intervals_of_distances_shrink_with_votes_though_those_of_truths_do_not():
+    """A hundred times the votes leave a tenth of the width; of the first truth in τ, nearly all."""
+    ranks, times = [[1, 2, 3], [2, 1, 3], [1, 3, 2], [2, 3, 1]], np.array([5, 3, 4, 1])
+    few, many = (posterior(vt.Profile(ranks=ranks, multiplicity=times * k)).belief for k in (1, 100))
+    widths = [(one.distance_high - one.distance_low)[1:] for one in (few, many)]
+    assert (widths[1] < 0.15 * widths[0]).all()
+    assert many.high[0] - many.low[0] > 0.5 * (few.high[0] - few.low[0])
+
+
+@pytest.mark.parametrize("tie_break", ["error", "first", "random"])
+def test_distances_are_from_the_first_of_those_that_tie(tie_break):
+    profile = vt.Profile(order=[["A", "C", "B"], ["C", "A", "B"]], alternatives=["B", "A", "C"])
+    for seed in range(4):
+        outcome = posterior(profile, tie_break=tie_break, seed=seed)
+        assert outcome.winners == ["A", "C"]
+        assert outcome.fit.winner == outcome.tier_positions[0][0] == 1
+        assert outcome.belief.distance[1] == 0 != outcome.belief.distance[2]
+        assert set(outcome.indistinct) >= {"A", "C"} - {outcome.ordered[0]}
+        assert outcome.ordered[0] not in outcome.indistinct
+
+
+@pytest.mark.filterwarnings("ignore:no evidence about A")
+def test_an_alternative_that_nobody_saw_is_no_winner_and_has_no_distance():
+    profile = vt.Profile(ranks=[[0, 2, 1], [0, 2, 1]], counts=[[0, 1, 1]] * 2, alternatives=["A", "B", "C"])
+    outcome = posterior(profile, choose=2)
+    assert outcome.fit.winner == 2
+    assert outcome.belief.distance.shape == (2,)
+    assert outcome.to_dict()["distance"] == {"B": pytest.approx(outcome.belief.distance[0]), "C": 0}
 
 
 def test_belief_is_the_same_for_the_same_seed():

@@ -1,6 +1,5 @@
 """Outcomes for people to read: tables and bars, coloured on a terminal, plain in a pipe."""
 
-import math
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -52,7 +51,7 @@ def _print_lines(console: Console, outcome: Outcome, longest: tuple[int, int], h
     table = Table(box=None, header_style="dim", pad_edge=False, show_header=head)
     first = "winner" if outcome.choose == 1 else f"best {outcome.choose}"
     sure = {} if outcome.p_best is None else {"P(best)": 7}
-    titles = {"decision": decisions, first: alternatives, **sure, "runner-up": alternatives, "lead": 7, "voters": 6}
+    titles = {"decision": decisions, first: alternatives, **sure, "runner-up": alternatives, "lead": 8, "voters": 6}
     widths = {title: max(min(width, NAME), len(title)) for title, width in titles.items()}
     roomy = sum(widths.values()) + 2 * len(widths) <= console.width
     for title, width in widths.items():
@@ -63,7 +62,9 @@ def _print_lines(console: Console, outcome: Outcome, longest: tuple[int, int], h
     for name, one in outcome.singles():
         table.add_row(*map(Text, (str(name), *_summary(one))))
     if head:
-        console.print(Text(f"By {sentences.method(outcome)}"))
+        belief = outcome.belief
+        units = "" if belief is None or not np.any(belief.in_sigma) else f"; leads in {sentences.SIGMA}"
+        console.print(Text(f"By {sentences.method(outcome)}{units}"))
     *names, lead, voters = (column for column in table.columns if column.header != "P(best)")
     console.print(fitted(console, table, names, spare=[voters, lead]))
 
@@ -77,7 +78,8 @@ def _summary(outcome: Outcome) -> tuple[str, ...]:
         sure.append(percent(best[outcome.ordered[0]]))
     if explanation.runner_up is None:
         return sentences.chosen(outcome), *sure, "", "", str(outcome.voters)
-    return sentences.chosen(outcome), *sure, str(explanation.runner_up), f"{explanation.lead:.3g}", str(outcome.voters)
+    lead = sentences.lead(outcome, explanation, digits=3)
+    return sentences.chosen(outcome), *sure, str(explanation.runner_up), lead, str(outcome.voters)
 
 
 def _print_single(console: Console, outcome: Outcome, explain: bool) -> None:
@@ -109,23 +111,28 @@ def _ranked(outcome: Outcome) -> Iterator[tuple[str, int, bool]]:
 
 
 def _beliefs(console: Console, outcome: Outcome, belief: Belief) -> Table:
-    """Alternatives in order: estimate, interval, and the probability of being the best as a bar."""
+    """Alternatives in order: how far behind the winner, interval, and the probability of being the best as a bar.
+
+    Before these, for values, the estimates themselves.
+    """
     table = Table(box=None, header_style="dim", pad_edge=False)
     best = "P(best)" if outcome.choose == 1 else f"P(best {outcome.choose})"
-    for title in ("", " ", "estimate", "95% interval", best, "  "):
+    anchored = bool(outcome.profile.ballots.anchored)
+    estimate, behind = ["estimate"] if anchored else [], "σ behind" if belief.in_sigma else "behind"
+    for title in ("", " ", *estimate, behind, "95% interval", best, "  "):
         table.add_column(title, justify="left" if title.isspace() else "right", no_wrap=title != " ")
-    width = float(np.max(belief.high - belief.low))
-    digits = max(0, 2 - math.floor(math.log10(width))) if 0 < width < math.inf else 2
+    digits = sentences.decimals(belief)
     for rank, j, is_chosen in _ranked(outcome):
         table.add_row(
             rank,
             Text(str(outcome.alternatives[j]), style="bold green" if is_chosen else ""),
-            f"{float(outcome.scores[j]):.{digits}f}",
-            f"{belief.low[j]:.{digits}f} to {belief.high[j]:.{digits}f}",
+            *([f"{float(outcome.scores[j]):.{digits}f}"] if anchored else []),
+            f"{belief.distance[j]:z.{digits}f}",
+            sentences.interval(belief, j),
             percent(outcome.p_chosen[j]),
             _bar(float(outcome.p_chosen[j]), [1.0], "green" if is_chosen else "blue", width=_SHORT),
         )
-    _, name, _, interval, _, bar = table.columns
+    _, name, *_, interval, _, bar = table.columns
     return fitted(console, table, [name], spare=[bar, interval])
 
 
@@ -162,7 +169,9 @@ def _bar(value: float, values: list[float], colour: str, width: int = _BAR) -> B
 
 def _contributions(console: Console, explanation: Explanation) -> Table:
     """Each voter's part in the lead, as bars."""
-    table = Table(box=None, show_header=False, pad_edge=False, title="Contributions to the lead", title_justify="left")
+    scale = "" if explanation.outcome.belief is None else f" of {explanation.lead:.4g} in scores"
+    title = f"Contributions to the lead{scale}"
+    table = Table(box=None, show_header=False, pad_edge=False, title=title, title_justify="left")
     table.add_column()
     table.add_column(justify="right", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)

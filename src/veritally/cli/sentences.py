@@ -1,19 +1,23 @@
 """Sentences about an outcome: who won, how sure that is, and what would have changed it."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from veritally.explain import Explanation
-from veritally.inference.belief import LEVEL, percent
+from veritally.inference.belief import CLEAR, LEVEL, Belief, percent
 from veritally.outcome import Outcome
 from veritally.votes.description import claims
 
 _FEWEST = 2  # alternatives
 _ROUGH = 0.1  # of importance samples that count, below which the answer is rough
 _NAMED = 3  # voters on each side of the lead
+_MOST_NEAR = 6  # alternatives named that the winner is not clearly better than
 _MOST_PIVOTAL = 10  # voters named whose absence would change the choice
+
+SIGMA = "σ, the noise (standard deviation) of one observation"
 
 
 def method(outcome: Outcome) -> str:
@@ -43,11 +47,11 @@ def verdict(outcome: Outcome, explanation: Explanation) -> list[str]:
     elif outcome.choose == 1 and second is None:
         lines.append(f"Winner: {first}, the only alternative with any evidence.")
     elif outcome.choose == 1:
-        lines.append(f"Winner: {first}, ahead of {second} by {explanation.lead:.4g}.")
+        lines.append(f"Winner: {first}{_ahead(outcome, explanation)}.")
     if outcome.choose > 1:
         lines.append(f"Chosen: {chosen(outcome)}.")
         if explanation.lead > 0:
-            lines.append(f"Last in: {first}, ahead of {second}, first out, by {explanation.lead:.4g}.")
+            lines.append(f"Last in: {first}{_ahead(outcome, explanation)}.")
     if "delta" in outcome.details:
         one, other = outcome.profile.alternatives
         lines.append(f"Maximum-likelihood difference {other} − {one}: {float(outcome.details['delta']):+.4g}.")
@@ -55,8 +59,45 @@ def verdict(outcome: Outcome, explanation: Explanation) -> list[str]:
         parts = list(explanation.contributions.items())
         helped = [f"{name} ({part:+.3g})" for name, part in parts[:_NAMED] if part > 0]
         hurt = [f"{name} ({part:+.3g})" for name, part in reversed(parts[-_NAMED:]) if part < 0]
-        lines.append(f"Decided by: {', '.join(helped)}; against it: {', '.join(hurt) or 'nobody'}.")
+        scale = "" if outcome.belief is None else ", in scores"
+        lines.append(f"Decided by{scale}: {', '.join(helped)}; against it: {', '.join(hurt) or 'nobody'}.")
     return lines
+
+
+def lead(outcome: Outcome, explanation: Explanation, digits: int = 4) -> str:
+    """Say how far the runner-up is behind, with its unit; by scores, where no more is known; 0 where they tie."""
+    belief = outcome.belief
+    if belief is None or not explanation.lead > 0:
+        return f"{explanation.lead:.{digits}g}"
+    first, second = (outcome.alternatives.index(name) for name in (explanation.winner, explanation.runner_up))
+    behind = belief.distance[second] - belief.distance[first]
+    return f"{behind:z.{decimals(belief)}f}{' σ' if belief.in_sigma else ''}"
+
+
+def interval(belief: Belief, j: int) -> str:
+    """Write the interval of a distance; one that leaves 0 out shows that it does, and the winner has none."""
+    if belief.distance_low[j] == belief.distance_high[j]:
+        return ""
+    low, high = (f"{end[j]:z.{decimals(belief)}f}" for end in (belief.distance_low, belief.distance_high))
+    return f"{low if float(low) or not belief.distance_low[j] > 0 else '> 0'} to {high}"
+
+
+def decimals(belief: Belief) -> int:
+    """Return how many decimals of distances are worth writing."""
+    width = float(np.max(belief.distance_high - belief.distance_low))
+    return max(0, 2 - math.floor(math.log10(width))) if 0 < width < math.inf else 2
+
+
+def _ahead(outcome: Outcome, explanation: Explanation) -> str:
+    """Say of whom the winner, or the last of the chosen, is ahead, and by how much."""
+    belief, second = outcome.belief, explanation.runner_up
+    behind = lead(outcome, explanation)
+    if belief is None:
+        out = "" if outcome.choose == 1 else ", first out,"
+        return f", ahead of {second}{out} by {behind}"
+    if outcome.choose > 1:
+        return f"; first out is {second}, {behind} behind"
+    return f"; next is {second}, {behind} behind (95%: {interval(belief, outcome.alternatives.index(second))})"
 
 
 def chosen(outcome: Outcome) -> str:
@@ -82,13 +123,21 @@ def certainty(outcome: Outcome) -> list[str]:
     names = outcome.ordered
     best = dict(zip(outcome.alternatives, outcome.p_best, strict=True))
     near = [name for name in names if name in outcome.credible or name == names[0]]
-    if len(near) == 1:
+    if outcome.belief is not None:
+        others = _clearly(outcome.indistinct)
+    elif len(near) == 1:
         others = "it stands apart from all others at 95%"
-    elif outcome.belief is None:
-        others = f"the best is among {join_names(near)} with 95%"
     else:
-        others = f"{join_names(near)} cannot be told apart at 95%"
+        others = f"the best is among {join_names(near)} with 95%"
     return [f"{names[0]} is best with {percent(best[names[0]])}; {others}."]
+
+
+def _clearly(near: list[Any]) -> str:
+    """Say what the winner is clearly better than, or is not; of many, the first few."""
+    if not near:
+        return f"it is clearly better ({CLEAR:.1%}) than each of the others"
+    named = near if len(near) <= _MOST_NEAR else [*near[: _MOST_NEAR - 1], f"{len(near) - _MOST_NEAR + 1} others"]
+    return f"it is not clearly better ({CLEAR:.1%}) than {join_names(named)}"
 
 
 def _certainty_at_the_cut(outcome: Outcome) -> list[str]:
@@ -114,6 +163,8 @@ def findings(outcome: Outcome) -> list[str]:
             )
     if belief is None:
         return lines
+    if belief.in_sigma:
+        lines.insert(0, f"Distances are in units of {SIGMA}.")
     if not np.isnan(belief.count_error):
         lines.append(f"Allowed for: errors of counts of size {float(belief.count_error):.2g}.")
     if not np.isnan(belief.omega):

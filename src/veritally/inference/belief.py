@@ -8,6 +8,7 @@ import numpy as np
 from veritally.arrays import Array
 
 LEVEL = 0.95
+CLEAR = (1 + LEVEL) / 2  # the probability from which on one is clearly better: its distance's interval leaves 0 out
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +27,14 @@ class Belief:
         ``(..., alternative, rank)``: the probability that it comes first, second, ….
     p_above
         ``(..., alternative, alternative)``: the probability that one is better than another.
+    distance
+        How far the truth of each alternative lies below that of the winner, expected, ``(..., alternative)``; 0 for the
+        winner itself. In units of σ, by which it is told the better the more votes there are, or of the votes where
+        these are numbers.
+    distance_low, distance_high
+        The ends of its 95% interval. It leaves 0 out exactly where the winner is better with more than 97.5%.
+    in_sigma
+        Whether distances are in units of σ, ``(...)``; else of the votes.
     regret
         What choosing each alternative would cost, expected.
     sigma, tau
@@ -50,6 +59,10 @@ class Belief:
     p_best: Array
     p_rank: Array
     p_above: Array
+    distance: Array
+    distance_low: Array
+    distance_high: Array
+    in_sigma: Array
     regret: Array
     sigma: Array
     tau: Array
@@ -86,7 +99,12 @@ def stacked(beliefs: list[Belief], n: int) -> Belief:
     return Belief(**{field.name: np.stack([padded(field.name, one) for one in beliefs]) for field in fields(Belief)})
 
 
-_FILLS = {"p_above": 0.5, "regret": np.inf, "sigma": np.nan}  # of alternatives that a decision does not have
+DISTANCES = ("distance", "distance_low", "distance_high")
+_FILLS = {  # of alternatives that a decision does not have
+    "p_above": 0.5,
+    "regret": np.inf,
+    "sigma": np.nan,
+} | dict.fromkeys(DISTANCES, np.nan)
 
 _AXES = {
     "mean": 1,
@@ -98,7 +116,7 @@ _AXES = {
     "p_above": 2,
     "regret": 1,
     "sigma": 1,
-}
+} | dict.fromkeys(DISTANCES, 1)
 
 
 def percent(share: float) -> str:
@@ -123,9 +141,12 @@ def smallest_set(p_best: Array, level: float = LEVEL) -> list[int]:
     return [int(j) for j in order[: int(np.argmax(reached)) + 1 if reached.any() else len(order)]]
 
 
-def summarised(draws: Array, weights: Array, mask: Array, **besides: Array) -> Belief:
+def summarised(
+    draws: Array, weights: Array, mask: Array, *, winner: Array | int, unit: Array, **besides: Array
+) -> Belief:
     """Summarise weighted draws ``(draw, ..., alternative)`` of the truths; weights ``(draw, ...)`` sum to 1.
 
+    Distances are from the truth of the ``winner``, its place ``(...)``, in the ``unit`` of each draw, ``(draw, ...)``.
     ``besides`` is what else a :class:`Belief` has.
     """
     n = draws.shape[-1]
@@ -136,6 +157,7 @@ def summarised(draws: Array, weights: Array, mask: Array, **besides: Array) -> B
     best = np.max(known, axis=-1)
     above = np.stack([np.sum(w * (known[..., j : j + 1] > known), axis=0) for j in range(n)], axis=-2)
     above = np.clip((above + 1 - np.swapaxes(above, -1, -2)) / 2, 0, 1)
+    above = np.where(mask[..., None] & mask[..., None, :], above, 0.5)
     rank = np.sum(known[..., None, :] > known[..., :, None], axis=-1) if n <= _SMALL else None
     if rank is None:
         rank = np.stack([np.sum(known > known[..., j : j + 1], axis=-1) for j in range(n)], axis=-1)
@@ -143,6 +165,10 @@ def summarised(draws: Array, weights: Array, mask: Array, **besides: Array) -> B
     p_rank = _doubly(np.clip(p_rank, 0, 1))  # corrections may go beyond
     p_best = np.where(mask, p_rank[..., 0], 0)
     low, high = _intervals(np.where(mask, draws, 0), weights)
+    place = np.asarray(winner)[..., None]
+    gaps = (np.take_along_axis(draws, place[None], axis=-1) - draws) / unit[..., None]
+    better = np.take_along_axis(above, place[..., None], axis=-2)[..., 0, :]
+    distances = _distances(np.where(mask, gaps, 0), weights, better)
     return Belief(
         mean=mean,
         deviation=deviation,
@@ -150,7 +176,8 @@ def summarised(draws: Array, weights: Array, mask: Array, **besides: Array) -> B
         high=high,
         p_best=p_best / np.sum(p_best, axis=-1, keepdims=True),
         p_rank=p_rank,
-        p_above=np.where(mask[..., None] & mask[..., None, :], above, 0.5),
+        p_above=above,
+        **{name: np.where(mask, x, np.nan) for name, x in zip(DISTANCES, distances, strict=True)},
         regret=np.where(mask, np.maximum(np.sum(weights * best, axis=0)[..., None] - mean, 0), np.inf),
         **besides,
     )
@@ -171,6 +198,19 @@ def _doubly(p_rank: Array) -> Array:
         if np.max(np.abs(rows - 1)) < _CLOSE:
             break
     return p_rank
+
+
+def _distances(gaps: Array, weights: Array, better: Array) -> tuple[Array, Array, Array]:
+    """Return the mean of weighted gaps ``(draw, ..., alternative)`` and the ends of their intervals.
+
+    These are made to leave 0 out exactly where the winner is ``better`` with more than 97.5%: quantiles do so but for
+    ties, which count half, and for weights below 0. An end on the wrong side moves to 0, or past it as far as the
+    smallest gap.
+    """
+    low, high = _intervals(gaps, weights)
+    nearest = np.min(np.abs(gaps), axis=0, where=gaps != 0, initial=np.inf)
+    low = np.where(better > CLEAR, np.maximum(low, nearest), np.minimum(low, 0))
+    return np.sum(weights[..., None] * gaps, axis=0), low, np.maximum(high, np.maximum(low, 0))
 
 
 def _intervals(draws: Array, weights: Array) -> tuple[Array, Array]:

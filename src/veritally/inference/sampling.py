@@ -42,8 +42,8 @@ class _Correction(NamedTuple):
     number: int
 
 
-def believe(ballots: Ballots, posterior: PosteriorMixture, seed: int) -> Belief:
-    """Say how sure a single decision is, from draws of the posterior."""
+def believe(ballots: Ballots, posterior: PosteriorMixture, seed: int, winner: int) -> Belief:
+    """Say how sure a single decision is, and how far behind the ``winner`` all are, from draws of the posterior."""
     found = _in_numpy(posterior)
     merged, mask = ballots.merged(), np.asarray(ballots.mask)
     random = Random.of(found.moments.mean, seed, _STREAM)
@@ -66,10 +66,15 @@ def believe(ballots: Ballots, posterior: PosteriorMixture, seed: int) -> Belief:
     # What is known of the noise.
     level = np.exp(found.average(np.log(found.sigma)))
     between, counts = np.sqrt(np.asarray(found.means.between)), found.means.counts
+    in_sigma = not merged.have_unit
+    unit = geometric_mean(found.sigma, mask) if in_sigma else np.ones_like(found.tau)
     return summarised(
         flat,
         weights.ravel(),
         mask,
+        winner=winner,
+        unit=np.broadcast_to(unit, weights.shape).ravel(),
+        in_sigma=np.asarray(in_sigma),
         sigma=level,
         tau=np.exp(found.average(np.log(found.tau))),
         scale=found.scale(mask),

@@ -215,7 +215,7 @@ class Posterior(Rule):
 
     def belief(self, ballots: Ballots, fit: Fit, seed: int = 0) -> Belief:
         """Say how sure a single decision is, from draws of the posterior."""
-        return believe(ballots, _posterior_of(fit), seed)
+        return believe(ballots, _posterior_of(fit), seed, fit.winner)
 
 
 def _posterior_of(fit: Fit) -> PosteriorMixture:

@@ -104,6 +104,13 @@ class Fit(NamedTuple):
         status = namespace(scores).full(scores.shape[:-1], int(Status.CONVERGED))
         return cls(scores, rounding, status, **others)
 
+    @property
+    def winner(self) -> int:
+        """The place of the best alternative of a single decision: the first of those that cannot be told apart."""
+        scores, rounding = np.asarray(self.scores), np.asarray(self.rounding)
+        best = np.argmax(scores)
+        return int(np.argmax(scores + rounding >= scores[best] - rounding[best]))
+
     def messages(self, names: Sequence[Any]) -> list[str]:
         """Return the warnings about a single decision, with the names of its alternatives, and its status."""
         known = dict(enumerate(map(str, names)))

@@ -108,6 +108,11 @@ class Ballots(Structure):
         """Return values and counts, ``(..., voter, column)``, whose dispersion tells σ; None where there are none."""
         return None
 
+    @property
+    def have_unit(self) -> bool:
+        """Whether some vote is a number, in whose unit truths are then measured; for a single decision."""
+        return self.simplest().measurements() is not None
+
     def distinctions(self) -> Array:
         """Return how often ballots tell alternatives apart, ``(...)``: the tiers but one; infinite for numbers."""
         return np.full(self.mask.shape[:-1], np.inf)
