@@ -12,7 +12,7 @@ import numpy as np
 from veritally.arrays import Array, namespace
 from veritally.errors import TieError, quoted
 from veritally.explain import Explanation, among_best
-from veritally.inference.belief import CLEAR, DISTANCES, Belief, smallest_set, stacked
+from veritally.inference.belief import CLEAR, DISTANCES, Belief, smallest_set
 from veritally.rules.protocol import Fit, Rule, Status
 from veritally.votes.labels import first_few
 from veritally.votes.profile import Profile
@@ -48,6 +48,8 @@ class Outcome:
         Those that the rule was given, by name.
     before
         How many decisions stand before these, where a batch was decided in pieces.
+    batch
+        The outcome of the batch that this is one decision of, and its place there; None for one by itself.
     """
 
     rule: str
@@ -59,6 +61,7 @@ class Outcome:
     seed: tuple[int, ...] = (0,)
     parameters: Mapping[str, Any] = field(default_factory=dict)
     before: int = 0
+    batch: "tuple[Outcome, int] | None" = field(default=None, repr=False)
 
     def unstack(self) -> list["Outcome"]:
         """Return the outcomes of the decisions along the first batch axis."""
@@ -76,6 +79,7 @@ class Outcome:
             fit=self.fit.decision(d, *profile.shape[-2:]),
             seed=(*self.seed, self.before + d),
             before=0,
+            batch=(self, d),
         )
 
     def singles(self) -> "list[tuple[Any, Outcome]]":
@@ -155,12 +159,12 @@ class Outcome:
 
     @cached_property
     def _whole_belief(self) -> Belief | None:
-        """The same with all alternatives; that of a batch is put together from those of its decisions."""
-        if not self.profile.batch:
-            return self.method.belief(self.profile.ballots, self.fit, self.seed[0])
-        if type(self.method).belief is Rule.belief:  # as of rules that know only scores
-            return None
-        return stacked([one._whole_belief for one in self._decisions], self.profile.shape[-1])  # type: ignore[misc]
+        """The same with all alternatives; a decision of a batch has it from there."""
+        if self.batch is not None:
+            whole, d = self.batch
+            belief = whole._whole_belief
+            return None if belief is None else belief.decision(d, self.profile.shape[-1])
+        return self.method.belief(self.profile.ballots, self.fit, self.seed[0])
 
     @cached_property
     def p_best(self) -> Any:
@@ -377,7 +381,7 @@ class Outcome:
             "tau": float(belief.tau),
             "count_error": None if np.isnan(belief.count_error) else float(belief.count_error),
             "omega": None if np.isnan(belief.omega) else float(belief.omega),
-            "efficiency": None if np.isnan(belief.efficiency) else float(belief.efficiency),
+            "exact_draws": bool(belief.exact),
         }
 
     def to_json(self, explain: bool = False) -> str:

@@ -12,7 +12,6 @@ from veritally.outcome import Outcome
 from veritally.votes.description import claims
 
 _FEWEST = 2  # alternatives
-_ROUGH = 0.1  # of importance samples that count, below which the answer is rough
 _NAMED = 3  # voters on each side of the lead
 _MOST_NEAR = 6  # alternatives named that the winner is not clearly better than
 _MOST_PIVOTAL = 10  # voters named whose absence would change the choice
@@ -171,8 +170,6 @@ def findings(outcome: Outcome) -> list[str]:
         lines.append(f"Allowed for: voters who differ by ω = {float(belief.omega):.2g} however much they saw.")
     if "cap" not in outcome.parameters:
         lines += [f"Mind that {claim}; --cap limits what that does." for claim in claims(outcome.profile)]
-    if belief.efficiency < _ROUGH:
-        lines.append(f"The probabilities are rough: {float(belief.efficiency):.0%} of the importance samples count.")
     return lines
 
 

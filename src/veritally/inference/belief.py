@@ -1,5 +1,6 @@
 """Belief: how sure an answer is. What a posterior says about who is best."""
 
+import math
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -47,9 +48,8 @@ class Belief:
     omega
         The standard deviation by which voters differ however much they saw, as given or estimated; NaN where they are
         taken not to.
-    efficiency
-        The share of importance samples that count, 1 for a posterior of exactly the shape assumed; NaN where not
-        asked.
+    exact
+        Whether all this comes from the exact posterior, ``(...)``, else from a normal with its mean and covariance.
     """
 
     mean: Array
@@ -69,11 +69,19 @@ class Belief:
     scale: Array
     count_error: Array
     omega: Array
-    efficiency: Array
+    exact: Array
 
     def p_among(self, k: int) -> Array:
         """Return the probability that each alternative is among the k best, ``(..., alternative)``."""
         return np.sum(np.asarray(self.p_rank)[..., :k], axis=-1)
+
+    def decision(self, d: int, alternatives: int) -> "Belief":
+        """Return what is believed of one decision along the first batch axis, without its padding."""
+        changes = {}
+        for field in fields(self):
+            value, axes = np.asarray(getattr(self, field.name))[d], _AXES.get(field.name, 0)
+            changes[field.name] = value[(..., *[slice(alternatives)] * axes)]
+        return Belief(**changes)
 
     def columns(self, kept: list[int]) -> "Belief":
         """Keep some alternatives of a single decision."""
@@ -87,25 +95,18 @@ class Belief:
         return replace(self, **changes)
 
 
-def stacked(beliefs: list[Belief], n: int) -> Belief:
-    """Make one of the beliefs of several decisions, padded to n alternatives."""
+def stacked(beliefs: list[Belief], batch: tuple[int, ...]) -> Belief:
+    """Make one of the beliefs of pieces of a batch, of this shape."""
 
-    def padded(name: str, one: Belief) -> Array:
-        value = np.asarray(getattr(one, name))
-        axes = _AXES.get(name, 0)
-        grown = [(0, 0)] * (value.ndim - axes) + [(0, n - value.shape[axis]) for axis in range(-axes, 0)]
-        return np.pad(value, grown, constant_values=_FILLS.get(name, 0.0)) if axes else value
+    def whole(name: str) -> Array:
+        parts = [np.asarray(getattr(one, name)) for one in beliefs]
+        joined = parts[0] if len(parts) == 1 else np.concat(parts)
+        return joined.reshape(*batch, *joined.shape[1:])
 
-    return Belief(**{field.name: np.stack([padded(field.name, one) for one in beliefs]) for field in fields(Belief)})
+    return Belief(**{field.name: whole(field.name) for field in fields(Belief)})
 
 
 DISTANCES = ("distance", "distance_low", "distance_high")
-_FILLS = {  # of alternatives that a decision does not have
-    "p_above": 0.5,
-    "regret": np.inf,
-    "sigma": np.nan,
-} | dict.fromkeys(DISTANCES, np.nan)
-
 _AXES = {
     "mean": 1,
     "deviation": 1,
@@ -141,86 +142,64 @@ def smallest_set(p_best: Array, level: float = LEVEL) -> list[int]:
     return [int(j) for j in order[: int(np.argmax(reached)) + 1 if reached.any() else len(order)]]
 
 
-def summarised(
-    draws: Array, weights: Array, mask: Array, *, winner: Array | int, unit: Array, **besides: Array
-) -> Belief:
-    """Summarise weighted draws ``(draw, ..., alternative)`` of the truths; weights ``(draw, ...)`` sum to 1.
+def summarised(draws: Array, mask: Array, *, winner: Array, unit: Array, **besides: Array) -> Belief:
+    """Summarise draws of the truths, ``(decision, alternative, draw)``, of alternatives within a ``mask``.
 
-    Distances are from the truth of the ``winner``, its place ``(...)``, in the ``unit`` of each draw, ``(draw, ...)``.
-    ``besides`` is what else a :class:`Belief` has.
+    Distances are from the truth of the ``winner``, its place ``(decision,)``, in the ``unit`` of each draw,
+    ``(decision, draw)``. ``besides`` is what else a :class:`Belief` has.
     """
-    n = draws.shape[-1]
-    known = np.where(mask, draws, -np.inf)
-    w = weights[..., None]
-    mean = np.sum(w * np.where(mask, draws, 0), axis=0)
-    deviation = np.sqrt(np.maximum(np.sum(w * np.where(mask, draws - mean, 0) ** 2, axis=0), 0))
-    best = np.max(known, axis=-1)
-    above = np.stack([np.sum(w * (known[..., j : j + 1] > known), axis=0) for j in range(n)], axis=-2)
-    above = np.clip((above + 1 - np.swapaxes(above, -1, -2)) / 2, 0, 1)
-    above = np.where(mask[..., None] & mask[..., None, :], above, 0.5)
-    rank = np.sum(known[..., None, :] > known[..., :, None], axis=-1) if n <= _SMALL else None
-    if rank is None:
-        rank = np.stack([np.sum(known > known[..., j : j + 1], axis=-1) for j in range(n)], axis=-1)
-    p_rank = np.stack([np.sum(w * (rank == r), axis=0) for r in range(n)], axis=-1)
-    p_rank = _doubly(np.clip(p_rank, 0, 1))  # corrections may go beyond
+    decisions, n, size = draws.shape
+    there = mask[..., None]
+    known = np.where(there, draws, -np.inf)
+    mean = np.mean(draws, axis=-1)
+    above, rank = np.empty((decisions, n, n)), np.zeros(draws.shape, dtype=np.int32)
+    for j in range(n):
+        better = known[:, j, None] > known
+        above[:, j] = np.count_nonzero(better, axis=-1) / size
+        rank += better
+    above = (above + 1 - np.swapaxes(above, -1, -2)) / 2  # ties count half
+    above = np.where(there & mask[:, None], above, 0.5)
+    place = np.arange(decisions * n).reshape(decisions, n, 1) * n + rank
+    p_rank = np.bincount(place.ravel(), minlength=decisions * n * n).reshape(decisions, n, n) / size
     p_best = np.where(mask, p_rank[..., 0], 0)
-    low, high = _intervals(np.where(mask, draws, 0), weights)
-    place = np.asarray(winner)[..., None]
-    gaps = (np.take_along_axis(draws, place[None], axis=-1) - draws) / unit[..., None]
-    better = np.take_along_axis(above, place[..., None], axis=-2)[..., 0, :]
-    distances = _distances(np.where(mask, gaps, 0), weights, better)
+    low, high = _intervals(draws)
+    own = np.asarray(winner)[:, None]
+    first = np.take_along_axis(draws, own[..., None], axis=1)
+    gaps = (first - draws) / unit[:, None]
+    distances = _distances(gaps, np.take_along_axis(above, own[..., None], axis=1)[:, 0])
     return Belief(
-        mean=mean,
-        deviation=deviation,
-        low=low,
-        high=high,
+        mean=np.where(mask, mean, 0),
+        deviation=np.where(mask, np.std(draws, axis=-1), 0),
+        low=np.where(mask, low, 0),
+        high=np.where(mask, high, 0),
         p_best=p_best / np.sum(p_best, axis=-1, keepdims=True),
         p_rank=p_rank,
         p_above=above,
         **{name: np.where(mask, x, np.nan) for name, x in zip(DISTANCES, distances, strict=True)},
-        regret=np.where(mask, np.maximum(np.sum(weights * best, axis=0)[..., None] - mean, 0), np.inf),
+        regret=np.where(mask, np.maximum(np.mean(np.max(known, axis=1), axis=-1)[:, None] - mean, 0), np.inf),
         **besides,
     )
 
 
-_SMALL = 16
-_ROUNDS = 1000
-_CLOSE = 1e-9
-_TINY = 1e-300
+def _distances(gaps: Array, better: Array) -> tuple[Array, Array, Array]:
+    """Return the mean of gaps ``(..., draw)`` and the ends of their intervals.
 
-
-def _doubly(p_rank: Array) -> Array:
-    """Make rows and columns sum to 1 again: each alternative has one rank, and each rank one alternative."""
-    for _ in range(_ROUNDS):
-        p_rank = p_rank / np.maximum(np.sum(p_rank, axis=-2, keepdims=True), _TINY)
-        rows = np.sum(p_rank, axis=-1, keepdims=True)
-        p_rank = p_rank / np.maximum(rows, _TINY)
-        if np.max(np.abs(rows - 1)) < _CLOSE:
-            break
-    return p_rank
-
-
-def _distances(gaps: Array, weights: Array, better: Array) -> tuple[Array, Array, Array]:
-    """Return the mean of weighted gaps ``(draw, ..., alternative)`` and the ends of their intervals.
-
-    These are made to leave 0 out exactly where the winner is ``better`` with more than 97.5%: quantiles do so but for
-    ties, which count half, and for weights below 0. An end on the wrong side moves to 0, or past it as far as the
-    smallest gap.
+    These leave 0 out exactly where the winner is ``better`` with more than 97.5%, as quantiles do but for ties, which
+    count half: an end on the wrong side moves to 0, or past it as far as the smallest gap.
     """
-    low, high = _intervals(gaps, weights)
-    nearest = np.min(np.abs(gaps), axis=0, where=gaps != 0, initial=np.inf)
-    low = np.where(better > CLEAR, np.maximum(low, nearest), np.minimum(low, 0))
-    return np.sum(weights[..., None] * gaps, axis=0), low, np.maximum(high, np.maximum(low, 0))
+    low, high = _intervals(gaps)
+    clear = better > CLEAR
+    if np.any(clear & (low <= 0)):
+        nearest = np.min(np.abs(gaps), axis=-1, where=gaps != 0, initial=np.inf)
+        low = np.where(clear, np.maximum(low, nearest), low)
+    low = np.where(clear, low, np.minimum(low, 0))
+    return np.mean(gaps, axis=-1), low, np.maximum(high, np.maximum(low, 0))
 
 
-def _intervals(draws: Array, weights: Array) -> tuple[Array, Array]:
-    """Return the ends of central intervals."""
-    order = np.argsort(draws, axis=0)
-    ordered = np.take_along_axis(draws, order, axis=0)
-    share = np.cumsum(np.take_along_axis(np.broadcast_to(weights[..., None], draws.shape), order, axis=0), axis=0)
+def _intervals(draws: Array) -> tuple[Array, Array]:
+    """Return the ends of central intervals, over the last axis."""
     tail = (1 - LEVEL) / 2
-    ends = []
-    for level in (tail, 1 - tail):
-        place = np.minimum(np.sum(share < level, axis=0, keepdims=True), len(draws) - 1)
-        ends.append(np.take_along_axis(ordered, place, axis=0)[0])
-    return ends[0], ends[1]
+    size = draws.shape[-1]
+    ends = [max(math.ceil(share * size) - 1, 0) for share in (tail, 1 - tail)]
+    ordered = np.partition(draws, ends, axis=-1)
+    return ordered[..., ends[0]], ordered[..., ends[1]]

@@ -61,6 +61,17 @@ class PosteriorMixture(NamedTuple):
         means = replace(self.means, sigma=sigma[..., None, :])
         return PosteriorMixture(shaped(self.weight), sigma, shaped(self.tau), moments, evidence, freedom, number, means)
 
+    def take(self, rows: Any) -> "PosteriorMixture":
+        """Keep some decisions along a single batch axis."""
+
+        def taken(x: Array | None) -> Any:
+            return None if x is None else x[:, rows]
+
+        moments, sigma = Moments(*map(taken, self.moments)), taken(self.sigma)
+        evidence, freedom, number = (x[rows] for x in (self.log_evidence, self.freedom, self.number))
+        means = replace(self.means, sigma=sigma[..., None, :])
+        return PosteriorMixture(taken(self.weight), sigma, taken(self.tau), moments, evidence, freedom, number, means)
+
     def model(self, ballots: Ballots) -> Model:
         """Return how votes come about, at each value; ``ballots`` are :meth:`Ballots.stacked` for them."""
         return Model.of(ballots, self.tau, self.means)

@@ -1,180 +1,163 @@
-"""Draws of the truths, and what they say: how sure a single decision is.
+"""Draws of the truths, and what they say: how sure decisions are.
 
-Around each mean the posterior is taken for normal. For not too many votes that is checked, and mended, by importance
-sampling: some of the draws are weighed by the exact posterior. Where few of these count, or votes are more, and they
-tell little about each alternative, all draws are Gibbs sampling's.
+Around each mean the posterior is taken for normal, and the draws are spread evenly over it (a lattice). Where votes
+leave a posterior that is far from normal, draws are those of Gibbs sampling, from the exact posterior.
 """
 
 from dataclasses import replace
-from typing import NamedTuple
+from operator import itemgetter
 
 import numpy as np
 
-from veritally.arrays import Array, Random, namespace
-from veritally.inference.belief import Belief, summarised
+from veritally.arrays import Array, Random, namespace, ndtri
+from veritally.inference.belief import Belief, stacked, summarised
 from veritally.inference.dispersion import geometric_mean
 from veritally.inference.gibbs import sample
 from veritally.inference.linear import inverse_root
 from veritally.inference.mixture import PosteriorMixture
 from veritally.inference.propagation import tells_little
-from veritally.likelihood.rankings import tied_in_the_middle
-from veritally.likelihood.votes import tally
 from veritally.votes.ballots import Ballots
 
-_DRAWS = 4096
+_DRAWS = 1024
 _STREAM = 11  # of random numbers
-_CELLS = 1 << 23  # of draws that are held at once
-_SOUND = 200  # draws that count, beyond which they mend what is not normal
-_USABLE = 0.05  # of the draws that count, and
-_ENOUGH = 50  # draws that count, below which they say less than the normal does
-_TAILS = 7.0  # degrees of freedom of the draws by which the shape is checked
-_CHECKED = 20_000  # votes whose likelihood is asked to check the shape of the posterior
-_CHECKS = 64  # draws, the fewest to check by
-_MIXED = 16  # normals in a mixture that are hardly dearer than one
+_CELLS = 1 << 22  # of draws that are held at once
+# A generating vector of a lattice whose first coordinates, whatever their number, fill the cube evenly (Kuo's
+# lattice-32001-1024-1048576.3600).
+_LATTICE = (
+    *(1, 182667, 469891, 498753, 110745, 446247, 250185, 118627, 245333, 283199, 408519, 391023, 246327, 126539),
+    *(399185, 461527, 300343, 69681, 516695, 436179, 106383, 238523, 413283, 70841, 47719, 300129, 113029, 123925),
+    *(410745, 211325, 17489, 511893, 40767, 186077, 519471, 255369, 101819, 243573, 66189, 152143, 503455, 113217),
+)
 
 
-class _Correction(NamedTuple):
-    """Draws that reach further than a normal, the difference that exact weights make, and how many of them count."""
+def believe(ballots: Ballots, posterior: PosteriorMixture, winner: Array, seed: int) -> Belief:
+    """Say how sure decisions are, from draws of the posterior.
 
-    draws: Array
-    weights: Array
-    efficiency: Array
-    number: int
+    Distances are from each ``winner``, its place ``(...)``.
+    """
+    batch = ballots.mask.shape[:-1]
+    flat = ballots.map(lambda x: np.asarray(x).reshape(-1, *x.shape[len(batch) :]))
+    found = _flat(posterior, len(batch))
+    winners = np.broadcast_to(np.asarray(winner), batch).ravel()
+    size = max(1, _CELLS // (_DRAWS * found.moments.mean.shape[0] * flat.mask.shape[-1]))
+    pieces = [slice(start, start + size) for start in range(0, len(flat.mask), size)]
+    beliefs = [_believe(flat.map(itemgetter(own)), found.take(own), winners[own], seed) for own in pieces]
+    return stacked(beliefs, batch)
 
 
-def believe(ballots: Ballots, posterior: PosteriorMixture, seed: int, winner: int) -> Belief:
-    """Say how sure a single decision is, and how far behind the ``winner`` all are, from draws of the posterior."""
-    found = _in_numpy(posterior)
-    merged, mask = ballots.merged(), np.asarray(ballots.mask)
-    random = Random.of(found.moments.mean, seed, _STREAM)
-    size = int(np.clip(_CELLS // max(found.moments.mean.size, 1), _CHECKS, _DRAWS))
-    # Normal draws, and their correction or, where that says too little, exact ones.
-    draws = draw(found, size, random)
-    weights = np.broadcast_to(found.weight / len(draws), draws.shape[:-1])
-    correction = _corrected(merged, found, mask, random)
-    efficiency = correction.efficiency
-    exact = None if efficiency * correction.number > _SOUND else _exact(merged, found, draws, seed)
-    if exact is not None:
-        draws, weights = exact, np.broadcast_to(found.weight / len(exact), exact.shape[:-1])
-        efficiency = np.asarray(np.nan)
-    elif len(correction.draws):
-        draws = np.concat([draws, correction.draws])
-        weights = np.concat([weights, correction.weights])
-    flat = draws.reshape(-1, draws.shape[-1])
-    if not ballots.anchored:
-        flat = flat - np.mean(flat, axis=-1, keepdims=True, where=mask)
+def _believe(ballots: Ballots, found: PosteriorMixture, winner: Array, seed: int) -> Belief:
+    """Do so for some decisions, along one axis."""
+    mask, weight = ballots.mask, found.weight
+    points = _lattice(2 + mask.shape[-1], seed)
+    value = np.sum(np.cumsum(weight, axis=0)[..., None] <= points[0], axis=0)  # (decision, draw)
+    value = np.minimum(value, len(weight) - 1)
+    draws = _normal(found, points[2:]) * _inflation(found.freedom, points[1])[:, None]
+    draws = found.moments.mean[..., None] + draws  # (value, decision, alternative, draw)
+    exact = _replace_by_exact(draws, ballots, found, seed)
+    truths = np.take_along_axis(draws, value[None, :, None], axis=0)[0]
+    loose = ~np.broadcast_to(ballots.anchored, len(mask))[:, None, None]
+    centre = np.mean(truths, axis=1, keepdims=True, where=mask[..., None])
+    in_sigma = ~np.broadcast_to(ballots.have_unit, len(mask))
+    sigma = geometric_mean(found.sigma, mask)  # (value, decision)
+    unit = np.where(in_sigma[:, None], np.take_along_axis(sigma, value.T, axis=0).T, 1)
     # What is known of the noise.
     level = np.exp(found.average(np.log(found.sigma)))
     between, counts = np.sqrt(np.asarray(found.means.between)), found.means.counts
-    in_sigma = not merged.have_unit
-    unit = geometric_mean(found.sigma, mask) if in_sigma else np.ones_like(found.tau)
+    nothing = np.full(len(mask), np.nan)
     return summarised(
-        flat,
-        weights.ravel(),
+        truths - np.where(loose, centre, 0),
         mask,
         winner=winner,
-        unit=np.broadcast_to(unit, weights.shape).ravel(),
-        in_sigma=np.asarray(in_sigma),
+        unit=unit,
+        in_sigma=in_sigma,
         sigma=level,
         tau=np.exp(found.average(np.log(found.tau))),
         scale=found.scale(mask),
-        count_error=np.asarray(np.nan if counts is None else counts.size),
-        omega=geometric_mean(between * level, mask) if np.any(between) else np.asarray(np.nan),
-        efficiency=efficiency,
+        count_error=nothing if counts is None else np.full(len(mask), counts.size),
+        omega=geometric_mean(between * level, mask) if np.any(between) else nothing,
+        exact=exact,
     )
 
 
 def normal_p_best(posterior: PosteriorMixture, mask: Array, size: int, seed: int) -> Array:
     """Return P(best) alone, ``(..., alternative)``, by so many draws from normals; compiles under ``jax.jit``."""
-    weight = posterior.weight
+    known, weight = posterior.moments, posterior.weight
     xp = namespace(mask, weight)
-    draws = draw(posterior, size, Random.of(weight, seed, _STREAM))
-    known = xp.where(mask, draws, -xp.inf)
-    first = xp.astype(known == xp.max(known, axis=-1, keepdims=True), weight.dtype)
+    half = Random.of(weight, seed, _STREAM).normal((size // 2, mask.shape[-1]))
+    moved = xp.moveaxis(xp.matmul(inverse_root(known.precision), half.T), -1, 0)
+    draws = xp.where(mask, known.mean + xp.concat([moved, -moved]), -xp.inf)
+    first = xp.astype(draws == xp.max(draws, axis=-1, keepdims=True), weight.dtype)
     return xp.sum(weight[..., None] * xp.sum(first, axis=0), axis=0) / len(draws)
 
 
-def draw(posterior: PosteriorMixture, size: int, random: Random) -> Array:
-    """Draw truths from normals, ``(draw, value, ..., alternative)``, in opposite pairs."""
-    known = posterior.moments
-    xp = namespace(known.mean)
-    half = random.normal((size // 2, known.mean.shape[-1]))
-    moved = xp.moveaxis(xp.matmul(inverse_root(known.precision), half.T), -1, 0)
-    moved = moved * _inflation(random, posterior.freedom, size // 2)[:, None, ..., None]
-    return known.mean + xp.concat([moved, -moved])
+def _lattice(coordinates: int, seed: int) -> Array:
+    """Return points that fill a cube evenly, ``(coordinate, draw)``, within 0 and 1, moved about by the seed.
 
-
-def _inflation(random: Random, freedom: Array, size: int) -> Array:
-    """Draw how much wider errors are for an estimate of σ with so many degrees of freedom."""
-    xp = namespace(freedom)
-    known = xp.isinf(freedom)
-    shape = xp.broadcast_to(xp.where(known, 1, freedom + 1) / 2, (size, *freedom.shape))
-    least = xp.asarray(1e-3, dtype=shape.dtype)
-    return xp.where(known, 1, 1 / xp.sqrt(xp.maximum(random.gamma(shape) / shape, least)))
-
-
-def _corrected(ballots: Ballots, found: PosteriorMixture, mask: Array, random: Random) -> _Correction:
-    """Weigh draws from Student's t by the exact posterior.
-
-    None are drawn of too many votes; if too few count, a few draws would decide, so that none are used.
+    Coordinates do not depend on how many there are. Beyond those that the lattice has, they are in random order.
     """
-    known, weight, (values, n) = found.moments, found.weight, found.moments.mean.shape
-    none = np.empty((0, values, n)), np.empty((0, values))
-    counts = found.means.counts
-    seen = np.where(ballots.counts > 0, ballots.counts, 1)
-    components = 1 if counts is None else len(counts.mixture(seen)[0])
-    cost = values * ballots.counts.size * max(1, components // _MIXED)
-    checks = min(_DRAWS, _CHECKED // max(1, cost))
-    few = not len(ballots.counts) or checks < _CHECKS
-    if few or not np.isinf(found.freedom) or bool(np.any(tied_in_the_middle(ballots))):
-        return _Correction(*none, np.asarray(np.nan), 0)
-    # Draws with heavier tails than a normal, and their density.
-    normal = random.normal((checks, values, n))
-    reach = np.sum(np.where(mask, normal, 0) ** 2, axis=-1)
-    stretch = np.sqrt(_TAILS / 2 / random.gamma(np.full((checks, values), _TAILS / 2)))
-    draws = known.mean + np.einsum("vjk,svk->svj", inverse_root(known.precision), normal) * stretch[..., None]
-    reach = reach * stretch**2
-    density = (_TAILS + mask.sum()) / 2 * np.log1p(reach / _TAILS)
-    # Weights by the exact posterior, less those by the normal, whose draws they are added to.
-    exact, efficiency = _normalised(_log_posterior(ballots, found, draws) + density, weight)
-    plain, _ = _normalised(density - reach / 2, weight)
-    if efficiency <= _USABLE or efficiency * exact.size <= _ENOUGH:
-        return _Correction(*none, efficiency, 0)
-    return _Correction(draws, exact - plain, efficiency, exact.size)
+    place = np.arange(_DRAWS)
+    rows = []
+    for k in range(coordinates):
+        random = np.random.default_rng((seed, _STREAM, k))
+        if k < len(_LATTICE):
+            rows.append((place * (_LATTICE[k] % _DRAWS) / _DRAWS + random.random()) % 1)
+        else:
+            rows.append((random.permutation(place) + random.random()) / _DRAWS)
+    return np.clip(rows, 1e-12, 1 - 1e-12)
 
 
-def _log_posterior(ballots: Ballots, found: PosteriorMixture, draws: Array) -> Array:
-    """Return the exact log-posterior of draws ``(draw, value, alternative)``, from its value at the mean on."""
-    truth, mask = found.moments.mean, np.asarray(ballots.mask)
-    several = ballots.stacked(draws.shape[1])
-    model = found.model(several)
-    log_likelihood = tally(several.stacked(len(draws)), draws, model.means, 0).log_likelihood
-    top = tally(several, truth, model.means, 0).log_likelihood
-    return np.asarray(log_likelihood - top + model.log_prior(draws, mask) - model.log_prior(truth, mask))
+def _normal(found: PosteriorMixture, points: Array) -> Array:
+    """Return how far normal draws are from their mean, ``(value, decision, alternative, draw)``."""
+    return np.asarray(np.matmul(inverse_root(found.moments.precision), ndtri(points)))
 
 
-def _normalised(logs: Array, weight: Array) -> tuple[Array, Array]:
-    """Return weights ``(draw, value)`` that sum to 1, and the share of the draws that count."""
-    weights = weight * np.exp(logs - logs.max())
-    weights = weights / weights.sum()
-    return weights, np.asarray(1 / np.sum(weights**2 / (weight / len(logs))))
+def _inflation(freedom: Array, points: Array) -> Array:
+    """Return how much wider errors are, ``(decision, draw)``, for an estimate of σ with so many degrees of freedom."""
+    if np.all(np.isinf(freedom)):
+        return np.ones((len(freedom), 1))
+    from scipy.special import gammaincinv
+
+    known = np.isinf(freedom)[:, None]
+    shape = (np.where(known, 1, freedom[:, None]) + 1) / 2
+    return np.where(known, 1, 1 / np.sqrt(np.maximum(gammaincinv(shape, points) / shape, 1e-3)))
 
 
-def _exact(ballots: Ballots, found: PosteriorMixture, start: Array, seed: int) -> Array | None:
-    """Draw from the exact posterior where votes tell so little that it is far from normal, and it is in reach."""
-    if not len(ballots.counts) or not np.any(tells_little(ballots)):
-        return None
-    return sample(ballots, found.means, found.tau, start, np.random.default_rng((seed, _STREAM)))
+def _replace_by_exact(draws: Array, ballots: Ballots, found: PosteriorMixture, seed: int) -> Array:
+    """Put exact draws in where votes tell so little that the posterior is far from normal, and say where."""
+    wanted = np.flatnonzero(tells_little(ballots))
+    exact = np.zeros(len(found.freedom), dtype=bool)
+    for d in wanted:
+        one = ballots.map(itemgetter(d))
+        means = replace(found.means, sigma=found.sigma[:, d, None, :])
+        start = np.moveaxis(draws[:, d], -1, 0)
+        drawn = sample(one.merged(), means, found.tau[:, d], start, np.random.default_rng((seed, _STREAM)))
+        if drawn is not None:
+            draws[:, d] = np.moveaxis(drawn[np.linspace(0, len(drawn) - 1, _DRAWS).astype(int)], 0, -1)
+            exact[d] = True
+    return exact
 
 
-def _in_numpy(posterior: PosteriorMixture) -> PosteriorMixture:
-    """Return the same in NumPy, without what voters add."""
+def _flat(posterior: PosteriorMixture, depth: int) -> PosteriorMixture:
+    """Return the same in NumPy, with its decisions along one axis, without what voters add."""
+
+    def single(x: Array) -> Array:
+        return np.asarray(x).reshape(-1, *np.shape(x)[depth:])
+
+    def each(x: Array) -> Array:
+        return np.asarray(x).reshape(len(x), -1, *np.shape(x)[1 + depth :])
+
     known = posterior.moments
-    moments = known._replace(
-        mean=np.asarray(known.mean), precision=np.asarray(known.precision), pull=None, without=None
+    kept = {name: each(getattr(known, name)) for name in ("mean", "precision", "log_evidence", "missing")}
+    fell_back = each(np.broadcast_to(np.asarray(known.fell_back), np.shape(posterior.weight)))
+    moments = known._replace(**kept, pull=None, without=None, fell_back=fell_back)
+    sigma = each(posterior.sigma)
+    return PosteriorMixture(
+        each(posterior.weight),
+        sigma,
+        each(posterior.tau),
+        moments,
+        single(posterior.log_evidence),
+        single(posterior.freedom),
+        single(posterior.number),
+        replace(posterior.means, sigma=sigma[..., None, :]),
     )
-    weight, sigma, tau, freedom = (
-        np.asarray(x) for x in (posterior.weight, posterior.sigma, posterior.tau, posterior.freedom)
-    )
-    means = replace(posterior.means, sigma=np.asarray(posterior.means.sigma))
-    return posterior._replace(weight=weight, sigma=sigma, tau=tau, moments=moments, freedom=freedom, means=means)

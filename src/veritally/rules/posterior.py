@@ -214,8 +214,8 @@ class Posterior(Rule):
         return Fit(scores, rounding, xp.broadcast_to(fit.status[..., None], scores.shape[:-1]))
 
     def belief(self, ballots: Ballots, fit: Fit, seed: int = 0) -> Belief:
-        """Say how sure a single decision is, from draws of the posterior."""
-        return believe(ballots, _posterior_of(fit), seed, fit.winner)
+        """Say how sure decisions are, from draws of the posterior."""
+        return believe(ballots, _posterior_of(fit), fit.winner, seed)
 
 
 def _posterior_of(fit: Fit) -> PosteriorMixture:

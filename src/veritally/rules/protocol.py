@@ -105,11 +105,12 @@ class Fit(NamedTuple):
         return cls(scores, rounding, status, **others)
 
     @property
-    def winner(self) -> int:
-        """The place of the best alternative of a single decision: the first of those that cannot be told apart."""
+    def winner(self) -> Array:
+        """The place of the best alternative of each decision, ``(...)``: the first of those that are as good."""
         scores, rounding = np.asarray(self.scores), np.asarray(self.rounding)
-        best = np.argmax(scores)
-        return int(np.argmax(scores + rounding >= scores[best] - rounding[best]))
+        best = np.argmax(scores, axis=-1, keepdims=True)
+        least = np.take_along_axis(scores - rounding, best, axis=-1)
+        return np.asarray(np.argmax(scores + rounding >= least, axis=-1))
 
     def messages(self, names: Sequence[Any]) -> list[str]:
         """Return the warnings about a single decision, with the names of its alternatives, and its status."""

@@ -109,9 +109,14 @@ class Ballots(Structure):
         return None
 
     @property
-    def have_unit(self) -> bool:
-        """Whether some vote is a number, in whose unit truths are then measured; for a single decision."""
-        return self.simplest().measurements() is not None
+    def have_unit(self) -> Array:
+        """In which decisions some vote is a number, in whose unit truths are then measured, ``(...)``."""
+        xp = namespace(self.counts)
+        measured = self.measurements()
+        if measured is None:
+            return xp.zeros(self.mask.shape[:-1], dtype=bool)
+        values, counts = measured
+        return xp.any(~xp.isnan(values) & (counts > 0) & (self.multiplicity > 0)[..., None], axis=(-2, -1))
 
     def distinctions(self) -> Array:
         """Return how often ballots tell alternatives apart, ``(...)``: the tiers but one; infinite for numbers."""

@@ -97,6 +97,11 @@ class Mixed(_Parts, Ballots):
         """In which decisions some vote tells where the truths lie."""
         return reduce(or_, [part.anchored for part in self.parts])
 
+    @property
+    def have_unit(self) -> Array:
+        """In which decisions some vote is a number."""
+        return reduce(or_, [part.have_unit for part in self.parts])
+
     def above(self) -> Array:
         """Say which alternative somebody puts above which."""
         return reduce(or_, [part.above() for part in self.parts])
