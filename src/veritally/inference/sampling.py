@@ -159,7 +159,7 @@ def _exact(ballots: Ballots, found: PosteriorMixture, start: Array, seed: int) -
     """Draw from the exact posterior where votes tell so little that it is far from normal, and it is in reach."""
     if not len(ballots.counts) or not np.any(tells_little(ballots)):
         return None
-    return sample(ballots, found.means, found.tau, start, np.random.default_rng((seed, _STREAM)))
+    return sample(ballots.stacked(len(found.tau)), found.means, found.tau, start, seed)
 
 
 def _in_numpy(posterior: PosteriorMixture) -> PosteriorMixture:
