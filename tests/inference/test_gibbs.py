@@ -9,7 +9,8 @@ import veritally as vt
 from support import values_profiles
 from veritally.arrays.special import normal_scores
 from veritally.inference import gibbs
-from veritally.inference.gibbs import sample, within_reach
+from veritally.inference.gibbs import sample, saturation, within_reach
+from veritally.inference.posterior import Assumptions, infer
 from veritally.model.means import VoterMeans
 from veritally.model.mixtures import mixture
 from veritally.model.observation import StudentNoise
@@ -197,3 +198,18 @@ def test_each_decision_is_within_reach_by_itself():
     both = vt.stack([large, REPEATED]).ballots
     np.testing.assert_array_equal(within_reach(both, VoterMeans(1.0)), [False, True])
     assert drawn(both, 1.0) is None
+
+
+# Where it is needed
+
+
+def test_saturation_is_one_without_evidence_and_grows_with_repeated_bounds():
+    """Of a decision with a padded alternative; unanimous voters without noise tell bounds alone."""
+    profile = vt.Profile(order=[[*"ABC"]] * 4)
+    ballots = ballots_of(profile).padded(5, 4)
+    for sigma, low, high in [(1e3, 0.999, 1.001), (3.0, 1, 2), (0.1, 50, np.inf)]:
+        found = infer(ballots_of(profile), Assumptions(sigma, 2.0))
+        precision = np.eye(4)[None]
+        precision[:, :3, :3] = found.moments.precision[0]
+        (ratio,) = saturation(ballots, VoterMeans(sigma), np.array([2.0]), precision)
+        assert low <= ratio <= high

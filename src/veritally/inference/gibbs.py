@@ -19,6 +19,7 @@ import numpy as np
 
 from veritally.arrays import Array, ndtr, ndtri
 from veritally.inference.cells import Cells, Move, Tiers, laid_out, moves, size
+from veritally.inference.linear import inverse
 from veritally.model.means import VoterMeans
 from veritally.votes.ballots import Ballots
 from veritally.votes.rankings import Ordinal
@@ -75,6 +76,22 @@ def within_reach(ballots: Ballots, means: VoterMeans) -> Array:
         return np.zeros(ballots.mask.shape[:-1], dtype=bool)
     number = size(ballots)
     return (number > 0) & (number <= _MOST) & ~np.any(ballots.effective_multiplicity % 1, axis=-1)
+
+
+def saturation(ballots: Ballots, means: VoterMeans, tau: Array, precision: Array) -> Array:
+    """Say how much less is known of some truth than if the means themselves had been told, ``(decision,)``.
+
+    It is the variance of a truth, from the mean of all, times the precision that voters' means and prior would give it,
+    where that is largest. Near 1 noise hides the rest, and the posterior is nearly normal; where it is large, ballots
+    repeat each other, and bounds are all that they tell. ``precision`` is that of the truths, ``(decision, n, n)``.
+    """
+    exists = ballots.mask.astype(float)
+    share = exists / np.maximum(np.sum(exists, axis=-1, keepdims=True), 1)
+    centring = np.eye(exists.shape[-1]) - share[:, None, :]
+    variance = np.linalg.diagonal(centring @ inverse(precision) @ np.swapaxes(centring, -1, -2))
+    times = ballots.effective_multiplicity[..., None]
+    complete = tau[:, None] ** -2.0 + np.sum(times * means.spread(ballots.counts).precision, axis=-2)
+    return np.max(np.where(ballots.mask, variance * complete / np.maximum(1 - share, 0.5), 1), axis=-1)
 
 
 def _draws(cells: Cells, steps: list[Move], known: Array, begin: Array, seed: int) -> Array:
