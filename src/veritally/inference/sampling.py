@@ -12,14 +12,15 @@ import numpy as np
 from veritally.arrays import Array, Random, namespace, ndtri
 from veritally.inference.belief import Belief, stacked, summarised
 from veritally.inference.dispersion import geometric_mean
-from veritally.inference.gibbs import sample
+from veritally.inference.gibbs import sample, saturation, within_reach
 from veritally.inference.linear import inverse_root
 from veritally.inference.mixture import PosteriorMixture
-from veritally.inference.propagation import tells_little
 from veritally.votes.ballots import Ballots
 
 _DRAWS = 1024
 _STREAM = 11  # of random numbers
+_SATURATED = 5.0  # from which on votes repeat each other, so that exact draws are needed
+_NOTABLE = 0.01  # probability of a value of the scale that matters
 _CELLS = 1 << 22  # of draws that are held at once
 # A generating vector of a lattice whose first coordinates, whatever their number, fill the cube evenly (Kuo's
 # lattice-32001-1024-1048576.3600).
@@ -123,18 +124,21 @@ def _inflation(freedom: Array, points: Array) -> Array:
 
 
 def _replace_by_exact(draws: Array, ballots: Ballots, found: PosteriorMixture, seed: int) -> Array:
-    """Put exact draws in where votes tell so little that the posterior is far from normal, and say where."""
-    wanted = np.flatnonzero(tells_little(ballots))
-    exact = np.zeros(len(found.freedom), dtype=bool)
-    for d in wanted:
-        one = ballots.map(itemgetter(d))
-        means = replace(found.means, sigma=found.sigma[:, d, None, :])
-        start = np.moveaxis(draws[:, d], -1, 0)
-        drawn = sample(one.merged(), means, found.tau[:, d], start, np.random.default_rng((seed, _STREAM)))
-        if drawn is not None:
-            draws[:, d] = np.moveaxis(drawn[np.linspace(0, len(drawn) - 1, _DRAWS).astype(int)], 0, -1)
-            exact[d] = True
-    return exact
+    """Put exact draws in where the posterior is far from normal and they are in reach, and say where."""
+    n = ballots.mask.shape[-1]
+    value, decision = np.nonzero((found.weight > _NOTABLE) & within_reach(ballots, found.means))
+    some, tau = ballots.map(itemgetter(decision)), found.tau[value, decision]
+    means = replace(found.means, sigma=found.sigma[value, decision][:, None])
+    far = np.flatnonzero(saturation(some, means, tau, found.moments.precision[value, decision]) > _SATURATED)
+    if len(far):
+        value, decision = value[far], decision[far]
+        start = np.moveaxis(draws[value, decision], -1, 0)
+        means = replace(means, sigma=means.sigma[far])
+        drawn = sample(some.map(itemgetter(far)), means, tau[far], start, seed)
+        assert drawn is not None
+        chosen = np.linspace(0, len(drawn) - 1, draws.shape[-1]).astype(int)
+        draws[value, decision] = np.moveaxis(drawn[chosen], 0, -1).reshape(-1, n, draws.shape[-1])
+    return np.isin(np.arange(len(ballots.mask)), decision if len(far) else [])
 
 
 def _flat(posterior: PosteriorMixture, depth: int) -> PosteriorMixture:
