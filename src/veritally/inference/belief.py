@@ -142,6 +142,9 @@ def smallest_set(p_best: Array, level: float = LEVEL) -> list[int]:
     return [int(j) for j in order[: int(np.argmax(reached)) + 1 if reached.any() else len(order)]]
 
 
+_MANY = 128  # alternatives
+
+
 def summarised(draws: Array, mask: Array, *, winner: Array, unit: Array, **besides: Array) -> Belief:
     """Summarise draws of the truths, ``(decision, alternative, draw)``, of alternatives within a ``mask``.
 
@@ -150,17 +153,16 @@ def summarised(draws: Array, mask: Array, *, winner: Array, unit: Array, **besid
     """
     decisions, n, size = draws.shape
     there = mask[..., None]
-    known = np.where(there, draws, -np.inf)
+    known = draws if mask.all() else np.where(there, draws, -np.inf)
     mean = np.mean(draws, axis=-1)
-    above, rank = np.empty((decisions, n, n)), np.zeros(draws.shape, dtype=np.int32)
+    above, rank = np.empty((decisions, n, n)), np.zeros(draws.shape, dtype=np.int8 if n < _MANY else np.int32)
     for j in range(n):
         better = known[:, j, None] > known
         above[:, j] = np.count_nonzero(better, axis=-1) / size
         rank += better
     above = (above + 1 - np.swapaxes(above, -1, -2)) / 2  # ties count half
     above = np.where(there & mask[:, None], above, 0.5)
-    place = np.arange(decisions * n).reshape(decisions, n, 1) * n + rank
-    p_rank = np.bincount(place.ravel(), minlength=decisions * n * n).reshape(decisions, n, n) / size
+    p_rank = np.stack([np.count_nonzero(rank == r, axis=-1) for r in range(n)], axis=-1) / size
     p_best = np.where(mask, p_rank[..., 0], 0)
     low, high = _intervals(draws)
     own = np.asarray(winner)[:, None]
@@ -201,5 +203,5 @@ def _intervals(draws: Array) -> tuple[Array, Array]:
     tail = (1 - LEVEL) / 2
     size = draws.shape[-1]
     ends = [max(math.ceil(share * size) - 1, 0) for share in (tail, 1 - tail)]
-    ordered = np.partition(draws, ends, axis=-1)
+    ordered = np.sort(draws, axis=-1)  # which is quicker than finding both ends alone
     return ordered[..., ends[0]], ordered[..., ends[1]]

@@ -21,7 +21,7 @@ _DRAWS = 1024
 _STREAM = 11  # of random numbers
 _SATURATED = 5.0  # from which on votes repeat each other, so that exact draws are needed
 _NOTABLE = 0.01  # probability of a value of the scale that matters
-_CELLS = 1 << 22  # of draws that are held at once
+_CELLS = 1 << 17  # of draws that are held at once, so that they stay in the cache
 # A generating vector of a lattice whose first coordinates, whatever their number, fill the cube evenly (Kuo's
 # lattice-32001-1024-1048576.3600).
 _LATTICE = (
@@ -55,10 +55,10 @@ def _believe(ballots: Ballots, found: PosteriorMixture, winner: Array, seed: int
     draws = _normal(found, points[2:]) * _inflation(found.freedom, points[1])[:, None]
     draws = found.moments.mean[..., None] + draws  # (value, decision, alternative, draw)
     exact = _replace_by_exact(draws, ballots, found, seed)
-    truths = np.take_along_axis(draws, value[None, :, None], axis=0)[0]
-    loose = ~np.broadcast_to(ballots.anchored, len(mask))[:, None, None]
-    centre = np.mean(truths, axis=1, keepdims=True, where=mask[..., None])
-    in_sigma = ~np.broadcast_to(ballots.have_unit, len(mask))
+    truths = draws[0] if len(draws) == 1 else np.take_along_axis(draws, value[None, :, None], axis=0)[0]
+    loose = ~ballots.anchored[:, None, None]
+    centre = np.mean(truths, axis=1, keepdims=True, where=True if mask.all() else mask[..., None])
+    in_sigma = ~ballots.have_unit
     sigma = geometric_mean(found.sigma, mask)  # (value, decision)
     unit = np.where(in_sigma[:, None], np.take_along_axis(sigma, value.T, axis=0).T, 1)
     # What is known of the noise.
@@ -66,7 +66,7 @@ def _believe(ballots: Ballots, found: PosteriorMixture, winner: Array, seed: int
     between, counts = np.sqrt(np.asarray(found.means.between)), found.means.counts
     nothing = np.full(len(mask), np.nan)
     return summarised(
-        truths - np.where(loose, centre, 0),
+        np.subtract(truths, centre, out=truths, where=loose),
         mask,
         winner=winner,
         unit=unit,
