@@ -8,10 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from veritally.arrays import Array, namespace
-from veritally.inference.dispersion import geometric_mean
 from veritally.inference.linear import inverse
 from veritally.inference.propagation import Moments, means_without, pulls
-from veritally.inference.scale import interval
 from veritally.model.means import VoterMeans
 from veritally.model.model import Model
 from veritally.votes.ballots import Ballots
@@ -37,6 +35,8 @@ class PosteriorMixture(NamedTuple):
         Degrees of freedom that an estimate of σ by dispersion has, ``(...)``; infinite where σ has no such error.
     number
         How many of the values each decision has, ``(...)``; those beyond repeat the first, with no weight.
+    scale
+        σ/τ and the ends of its 95% interval, ``(..., 3)``; equal where it is known.
     means
         How voters' means spread, at all values together.
     """
@@ -48,6 +48,7 @@ class PosteriorMixture(NamedTuple):
     log_evidence: Array
     freedom: Array
     number: Array
+    scale: Array
     means: VoterMeans
 
     def in_shape(self, batch: tuple[int, ...]) -> "PosteriorMixture":
@@ -57,9 +58,12 @@ class PosteriorMixture(NamedTuple):
             return None if x is None else x.reshape(len(x), *batch, *x.shape[2:])
 
         evidence, freedom, number = (x.reshape(batch) for x in (self.log_evidence, self.freedom, self.number))
+        scale = self.scale.reshape(*batch, 3)
         moments, sigma = Moments(*map(shaped, self.moments)), shaped(self.sigma)
         means = replace(self.means, sigma=sigma[..., None, :])
-        return PosteriorMixture(shaped(self.weight), sigma, shaped(self.tau), moments, evidence, freedom, number, means)
+        return PosteriorMixture(
+            shaped(self.weight), sigma, shaped(self.tau), moments, evidence, freedom, number, scale, means
+        )
 
     def take(self, rows: Any) -> "PosteriorMixture":
         """Keep some decisions along a single batch axis."""
@@ -68,9 +72,9 @@ class PosteriorMixture(NamedTuple):
             return None if x is None else x[:, rows]
 
         moments, sigma = Moments(*map(taken, self.moments)), taken(self.sigma)
-        evidence, freedom, number = (x[rows] for x in (self.log_evidence, self.freedom, self.number))
+        single = self.log_evidence[rows], self.freedom[rows], self.number[rows], self.scale[rows]
         means = replace(self.means, sigma=sigma[..., None, :])
-        return PosteriorMixture(taken(self.weight), sigma, taken(self.tau), moments, evidence, freedom, number, means)
+        return PosteriorMixture(taken(self.weight), sigma, taken(self.tau), moments, *single, means)
 
     def model(self, ballots: Ballots) -> Model:
         """Return how votes come about, at each value; ``ballots`` are :meth:`Ballots.stacked` for them."""
@@ -95,13 +99,6 @@ class PosteriorMixture(NamedTuple):
         mark = xp.broadcast_to(xp.asarray(self.moments.fell_back), self.weight.shape)
         return xp.sum(xp.where(mark, self.weight, 0), axis=0) > _NOTABLE
 
-    def scale(self, mask: Array) -> Array:
-        """Return σ/τ, and the ends of its 95% interval, ``(..., 3)``."""
-        xp = namespace(self.weight)
-        logs = xp.log(geometric_mean(self.sigma, mask) / self.tau)
-        mean = self.average(logs)
-        return interval(mean, xp.sqrt(self.average((logs - mean) ** 2)))
-
     def decision(self, d: int, voters: int, alternatives: int) -> "PosteriorMixture":
         """Return what was found about one decision along the first batch axis, without its padding."""
         m, n, known = voters, alternatives, self.moments
@@ -112,7 +109,7 @@ class PosteriorMixture(NamedTuple):
         mean, precision = known.mean[at][..., :n], known.precision[at][..., :n, :n]
         own = Moments(mean, precision, pull, without, known.log_evidence[at], missing, fell_back)
         sigma = self.sigma[at][..., :n]
-        single = self.log_evidence[d], self.freedom[d], self.number[d]
+        single = self.log_evidence[d], self.freedom[d], self.number[d], self.scale[d]
         means = replace(self.means, sigma=sigma[..., None, :])
         return PosteriorMixture(self.weight[at], sigma, self.tau[at], own, *single, means)
 
@@ -167,11 +164,11 @@ def joined(groups: Sequence[DecisionGroup], parts: Sequence[PosteriorMixture], b
         return whole.reshape(values, *batch, *shape)
 
     def put_single(arrays: list[Array]) -> Array:
-        """Put arrays ``(decision,)`` in their places."""
-        whole = np.empty(decisions, dtype=arrays[0].dtype)
+        """Put arrays ``(decision, ...)`` in their places."""
+        whole = np.empty((decisions, *arrays[0].shape[1:]), dtype=arrays[0].dtype)
         for group, own in zip(groups, arrays, strict=True):
             whole[group.places] = own
-        return whole.reshape(batch)
+        return whole.reshape(*batch, *whole.shape[1:])
 
     known = [_with_voters(group, part) for group, part in zip(groups, parts, strict=True)]
     mean = put([x.mean for x in known], 0, n)
@@ -193,6 +190,7 @@ def joined(groups: Sequence[DecisionGroup], parts: Sequence[PosteriorMixture], b
         put_single([part.log_evidence for part in parts]),
         put_single([part.freedom for part in parts]),
         put_single([part.number for part in parts]),
+        put_single([part.scale for part in parts]),
         replace(parts[0].means, sigma=sigma[..., None, :]),
     )
 

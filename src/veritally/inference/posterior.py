@@ -1,7 +1,9 @@
 """From votes and assumptions to the posterior: the scale where it is unknown, the mode, and from there the mean."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -18,13 +20,27 @@ from veritally.inference.linear import inverse
 from veritally.inference.mixture import PosteriorMixture, grouped, joined
 from veritally.inference.optimiser import mode
 from veritally.inference.propagation import Estimate, Moments, Near, moments, reach, slope_of_evidence
-from veritally.inference.scale import Looks, look_around, stand_ins, weak_prior
+from veritally.inference.scale import (
+    DOUBTFUL,
+    REACH,
+    WEAK,
+    Looks,
+    NoisePrior,
+    PooledNoise,
+    look_around,
+    pooled,
+    stand_ins,
+)
 from veritally.model.means import Counts, VoterMeans, effective
 from veritally.model.model import Model
 from veritally.votes.ballots import Ballots
 
 _MANY = 3000  # votes beyond which a part of the voters tells the scale well enough
 _LEAST = 100  # voters who do so
+_POOLED = 20  # decisions of a kind, from which on their noise is pooled where that is asked
+_TELLING = 256  # of them that tell it
+_NARROW = 0.5  # standard deviation of noise over decisions, up to which ...
+_COMMON = 3  # ... so many values do
 _ROUGH = 3.0  # by which log-evidence may be off where it was looked at roughly
 
 
@@ -46,6 +62,10 @@ class Assumptions:
         ω²/σ², by which voters differ however much they saw.
     estimate
         Whether the mean of the truths is asked for, or only their mode.
+    scale
+        σ/τ, where it is known though σ or τ is not.
+    pooled
+        What all decisions of a kind tell about the noise, by kind; empty where each tells its own.
     """
 
     sigma: float | tuple[float, ...] | None
@@ -54,6 +74,8 @@ class Assumptions:
     counts: Counts | None = None
     between: Any = 0.0
     estimate: Estimate = "mean"
+    scale: float | None = None
+    pooled: Mapping[str, PooledNoise] = field(default_factory=dict)
 
     def means(self, sigma: Array) -> VoterMeans:
         """Return how voters' means spread for this σ, ``(..., alternative)``."""
@@ -80,6 +102,25 @@ class _Unknown:
     sigma: Array | None
     tau: float
     alternatives: int
+
+    def take(self, rows: Array) -> "_Unknown":
+        """Keep some decisions."""
+        return replace(self, middle=self.middle[rows], sigma=None if self.sigma is None else self.sigma[rows])
+
+    def u(self, logarithm: Array | float) -> Array:
+        """Return u where log σ, or log τ, is known, ``(..., decision)``."""
+        return logarithm - self.middle if self.sigma is None else self.middle - logarithm
+
+    def prior(self, pooled: PooledNoise | None) -> NoisePrior:
+        """Return what is known of u beforehand; that votes may be nothing but noise, where they do not tell σ."""
+        if pooled is None:
+            return DOUBTFUL if self.sigma is None else WEAK
+        return NoisePrior(self.u(pooled.centre), pooled.deviation, 0.0)
+
+    def scale(self, quantiles: Array, mask: Array) -> Array:
+        """Return σ/τ at quantiles of u, ``(decision, quantile)``."""
+        sigma, tau = self.at(quantiles, np.arange(len(self.middle)))
+        return namespace(tau).moveaxis(geometric_mean(sigma, mask) / tau, 0, -1)
 
     def at(self, u: Array, rows: Array) -> tuple[Array, Array]:
         """Return σ ``(value, decision, alternative)`` and τ ``(value, decision)`` of some decisions."""
@@ -124,6 +165,47 @@ def most_probable(posteriors: Sequence[PosteriorMixture]) -> PosteriorMixture:
     return posteriors[int(np.argmax([float(np.sum(np.asarray(one.log_evidence))) for one in posteriors]))]
 
 
+def pool(ballots: Ballots, given: Assumptions) -> dict[str, PooledNoise]:
+    """Find one noise for all decisions of a kind, by kind, where there are at least twenty."""
+    found = {}
+    flat = ballots.map(lambda x: x.reshape(-1, *x.shape[ballots.mask.ndim - 1 :]))
+    for group in grouped(flat, _way(flat), cut=not isinstance(given.sigma, tuple)):
+        votes = group.ballots.simplest()
+        number = len(votes.mask)
+        chosen = np.unique(np.linspace(0, number - 1, min(number, _TELLING)).astype(int))
+        few = _some_voters(votes.map(itemgetter(chosen)))
+        sigma, _ = _known_sigma(_worth(few, given), given)
+        if number < _POOLED or (sigma is not None and given.tau is not None):
+            continue
+        unknown = _unknown_noise(few, given, sigma)
+        seen = look_around(partial(_look, few, given, unknown), WEAK, len(chosen), unknown.middle)
+        ends = np.concat([np.ravel(unknown.middle + end) for end in REACH])
+        found[_kind(votes)] = pooled(
+            lambda log, unknown=unknown, seen=seen: seen.evidence(np.clip(unknown.u(log), *REACH)),  # type: ignore[misc]
+            float(np.min(ends)),
+            float(np.max(ends)),
+            number,
+        )
+    return found
+
+
+def _kind(ballots: Ballots) -> str:
+    """Return the kinds of votes that there are."""
+    return "+".join(type(part).__name__ for part in getattr(ballots, "parts", (ballots,)))
+
+
+def _look(few: Ballots, given: Assumptions, unknown: _Unknown, u: Array, rows: Array, near: Looks | None) -> Looks:
+    """Look at values of u of some decisions, roughly."""
+    several = (few if len(rows) == len(few.mask) else few.map(itemgetter(rows))).stacked(len(u))
+    sigma, tau = unknown.at(u, rows)
+    model = Model.of(several, tau, given.means(sigma))
+    start = None if near is None else Near(near.mean, near.covariance)
+    known = moments(several, model, given.estimate, rough=True, near=start)
+    covariance = inverse(known.precision)
+    slope = slope_of_evidence(known.mean, covariance, model, several.mask)
+    return Looks(u, known.log_evidence, slope, known.mean, covariance)
+
+
 def _infer_alike(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
     """Do so for decisions that go the same way, along one batch axis."""
     batch = ballots.mask.shape[:-1]
@@ -133,33 +215,51 @@ def _infer_alike(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
     xp = namespace(ballots.counts)
     few = _some_voters(ballots)
     sigma, freedom = _known_sigma(_worth(few, given), given)
-    every = np.arange(batch[0])
-    if sigma is not None and given.tau is not None:
-        tau = xp.full((1, *batch), float(given.tau), dtype=ballots.counts.dtype)
-        return _at_scales(ballots, given, sigma[None], tau, xp.ones_like(tau), freedom)
+    tau = None if given.tau is None else xp.full(batch, float(given.tau), dtype=ballots.counts.dtype)
+    if given.scale is not None:
+        if sigma is None:
+            tau = xp.ones(batch, dtype=ballots.counts.dtype) if tau is None else tau
+            sigma = xp.broadcast_to((given.scale * tau)[:, None], ballots.mask.shape)
+        tau = geometric_mean(sigma, ballots.mask) / given.scale if tau is None else tau
+    if sigma is not None and tau is not None:
+        return _at_scales(ballots, given, sigma[None], tau[None], xp.ones_like(tau[None]), freedom)
     unknown = _unknown_noise(few, given, sigma)
-
-    def look(u: Array, rows: Array, near: Looks | None) -> Looks:
-        several = (few if len(rows) == len(every) else few.map(lambda x: x[rows])).stacked(len(u))
-        sigma, tau = unknown.at(u, rows)
-        model = Model.of(several, tau, given.means(sigma))
-        start = None if near is None else Near(near.mean, near.covariance)
-        known = moments(several, model, given.estimate, rough=True, near=start)
-        covariance = inverse(known.precision)
-        slope = slope_of_evidence(known.mean, covariance, model, several.mask)
-        return Looks(u, known.log_evidence, slope, known.mean, covariance)
-
-    values = stand_ins(look_around(look, weak_prior, batch[0], unknown.middle), weak_prior)
+    common = given.pooled.get(_kind(ballots))
+    prior = unknown.prior(common)
+    every = np.arange(batch[0])
+    if few is ballots and common is not None and common.deviation <= _NARROW:
+        return _at_common_noise(ballots, given, unknown, prior, freedom)
+    values = stand_ins(look_around(partial(_look, few, given, unknown), prior, batch[0], unknown.middle), prior)
     near = values.near
+    scale = unknown.scale(values.quantiles, ballots.mask)
     if few is ballots:
         start = Near(near.mean, near.covariance)
         found = _at_scales(ballots, given, *unknown.at(near.u, every), values.weight, freedom, start)
         more = found.moments.log_evidence - near.log_evidence
         weight = values.weight * xp.exp(xp.where(xp.isnan(more), 0, xp.clip(more, -_ROUGH, _ROUGH)))
-        return found._replace(weight=weight / xp.sum(weight, axis=0), log_evidence=values.log_evidence)
+        weight = weight / xp.sum(weight, axis=0)
+        return found._replace(weight=weight, log_evidence=values.log_evidence, scale=scale)
     # Of very many voters, some have told the noise; all of them tell the truths.
-    u = xp.sum(values.weight * near.u, axis=0)[None]
-    return _at_scales(ballots, given, *unknown.at(u, every), xp.ones_like(u), freedom)
+    u = values.quantiles[:1]
+    return _at_scales(ballots, given, *unknown.at(u, every), xp.ones_like(u), freedom)._replace(scale=scale)
+
+
+def _at_common_noise(
+    ballots: Ballots, given: Assumptions, unknown: _Unknown, prior: NoisePrior, freedom: Array
+) -> PosteriorMixture:
+    """Find what the truths are where many decisions have told the noise: three values of it will do."""
+    nodes, chances = np.polynomial.hermite_e.hermegauss(_COMMON)
+    u = prior.centre + prior.deviation * nodes[:, None] + 0 * unknown.middle
+    weight = np.repeat(chances[:, None] / np.sum(chances), u.shape[1], axis=1)
+    found = _at_scales(ballots, given, *unknown.at(u, np.arange(u.shape[1])), weight, freedom)
+    evidence = np.nan_to_num(found.moments.log_evidence, nan=-np.inf)
+    top = np.max(evidence, axis=0)
+    weight = np.where(np.isinf(top), weight, weight * np.exp(evidence - np.where(np.isinf(top), 0, top)))
+    whole = np.sum(weight, axis=0)
+    mean = np.sum(weight * u, axis=0) / whole
+    reach = 1.96 * np.sqrt(np.sum(weight * (u - mean) ** 2, axis=0) / whole)
+    scale = unknown.scale(np.stack([mean, mean - reach, mean + reach]), ballots.mask)
+    return found._replace(weight=weight / whole, log_evidence=top + np.log(whole), scale=scale)
 
 
 def _at_scales(
@@ -176,7 +276,8 @@ def _at_scales(
         several, number = ballots.stacked(len(tau)), np.full(tau.shape[1], len(tau))
         model = Model.of(several, tau, given.means(sigma))
         known = moments(several, model, given.estimate, near=near)
-        return PosteriorMixture(weight, sigma, tau, known, known.log_evidence[0], freedom, number, model.means)
+        scale = _scale(sigma[0], tau[0], ballots.mask)
+        return PosteriorMixture(weight, sigma, tau, known, known.log_evidence[0], freedom, number, scale, model.means)
     # The others are as one that has.
     value, decision = np.nonzero(weight > 0)
     place = np.zeros(weight.shape, dtype=int)
@@ -188,10 +289,15 @@ def _at_scales(
     known = moments(some, Model.of(some, tau, given.means(sigma)), given.estimate, near=near)
     known = Moments(*(None if x is None else x[place] for x in known))
     number = np.full(weight.shape[1], len(weight))
-    sigma = sigma[place]
-    return PosteriorMixture(
-        weight, sigma, tau[place], known, known.log_evidence[0], freedom, number, given.means(sigma)
-    )
+    sigma, tau = sigma[place], tau[place]
+    scale, means = _scale(sigma[0], tau[0], ballots.mask), given.means(sigma)
+    return PosteriorMixture(weight, sigma, tau, known, known.log_evidence[0], freedom, number, scale, means)
+
+
+def _scale(sigma: Array, tau: Array, mask: Array) -> Array:
+    """Return σ/τ where it is known, three times, ``(decision, 3)``."""
+    ratio = geometric_mean(sigma, mask) / tau
+    return namespace(ratio).stack([ratio] * 3, axis=-1)
 
 
 def _worth(ballots: Ballots, given: Assumptions) -> Ballots:

@@ -62,7 +62,10 @@ def _believe(ballots: Ballots, found: PosteriorMixture, winner: Array, seed: int
     sigma = geometric_mean(found.sigma, mask)  # (value, decision)
     unit = np.where(in_sigma[:, None], np.take_along_axis(sigma, value.T, axis=0).T, 1)
     # What is known of the noise.
-    level = np.exp(found.average(np.log(found.sigma)))
+    level, tau = np.exp(found.average(np.log(found.sigma))), np.exp(found.average(np.log(found.tau)))
+    off = geometric_mean(level, mask) / tau / found.scale[:, 0]  # from the median of what was unknown
+    searched = np.any(found.sigma != found.sigma[0], axis=(0, 2))  # σ; else τ was
+    level, tau = np.where(searched[:, None], level / off[:, None], level), np.where(searched, tau, tau * off)
     between, counts = np.sqrt(np.asarray(found.means.between)), found.means.counts
     nothing = np.full(len(mask), np.nan)
     return summarised(
@@ -72,8 +75,8 @@ def _believe(ballots: Ballots, found: PosteriorMixture, winner: Array, seed: int
         unit=unit,
         in_sigma=in_sigma,
         sigma=level,
-        tau=np.exp(found.average(np.log(found.tau))),
-        scale=found.scale(mask),
+        tau=tau,
+        scale=found.scale,
         count_error=nothing if counts is None else np.full(len(mask), counts.size),
         omega=geometric_mean(between * level, mask) if np.any(between) else nothing,
         exact=exact,
@@ -163,5 +166,6 @@ def _flat(posterior: PosteriorMixture, depth: int) -> PosteriorMixture:
         single(posterior.log_evidence),
         single(posterior.freedom),
         single(posterior.number),
+        single(posterior.scale),
         replace(posterior.means, sigma=sigma[..., None, :]),
     )

@@ -15,9 +15,8 @@ import numpy as np
 from veritally.arrays import Array, is_jax, namespace
 from veritally.progress import report
 
-_WEAK = 2.0  # standard deviation of the prior of u
 _BLOCKS = ((5.6, 3.6, 1.6, -0.4), (-2.4, -4.4))  # where evidence is looked at, all at once in each
-_LOW, _HIGH = -4.4, 5.6  # the ends, beyond which it is about level
+REACH = -4.4, 5.6  # the ends, beyond which it is about level
 _FALLEN = 6.0  # below the highest, from which on nothing matters
 _STEEP = 20.0  # slope of what was not looked at, since it has fallen
 _CLOSER = 2  # further looks, at the highest, where that is sharp
@@ -26,15 +25,38 @@ _COARSE, _FINE = 101, 81  # points of a density
 _SHOWN = 18.0  # below the highest, up to which a density is laid out
 _VALUES = {5: math.inf, 3: 0.7, 1: 0.1}  # how many values stand for a density, up to which standard deviation
 _NEGLIGIBLE = 1e-3  # probability of a value that is left out
+_STEP = 0.05  # between points of a logarithm that is pooled
+_SPREADS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0, 1.4, 2.0)  # over decisions
+_TINY = 1e-300
+_SHARES = (0.5, 0.025, 0.975)
 _SEARCH = 0.6  # of the whole work, about
 
-LogDensity = Callable[[Array], Array]
-"""Gives the logarithm of a density at values of u, ``(value, ...)``, up to a constant."""
+
+class NoisePrior(NamedTuple):
+    """What is known of u beforehand: normal, but for a probability that votes are nothing but noise.
+
+    Attributes
+    ----------
+    centre
+        Where it is expected, a number or one for each decision, ``(decision,)``.
+    deviation
+        Its standard deviation.
+    nothing
+        The probability of pure noise.
+    """
+
+    centre: Array | float
+    deviation: float
+    nothing: float
+
+    def log_density(self, u: Array) -> Array:
+        """Return the logarithm of the density at values of u, ``(value, decision)``, but for pure noise."""
+        normal = -(((u - self.centre) / self.deviation) ** 2) / 2
+        return normal + math.log((1 - self.nothing) / (self.deviation * math.sqrt(2 * math.pi)))
 
 
-def weak_prior(u: Array) -> Array:
-    """Return the logarithm of a weak prior of u: normal, a factor of 50 either way (95%)."""
-    return -((u / _WEAK) ** 2) / 2
+WEAK = NoisePrior(0.0, 2.0, 0.0)  # a factor of 50 either way (95%)
+DOUBTFUL = WEAK._replace(nothing=0.5)  # the same, and as likely as not it is all noise
 
 
 class Looks(NamedTuple):
@@ -105,14 +127,17 @@ class Values(NamedTuple):
         Their probabilities.
     log_evidence
         Of the votes, averaged over the prior, ``(decision,)``.
+    quantiles
+        The median of u, and the ends of its 95% interval, ``(3, decision)``.
     """
 
     near: Looks
     weight: Array
     log_evidence: Array
+    quantiles: Array
 
 
-def look_around(look: Look, prior: LogDensity, decisions: int, like: Array) -> Looks:
+def look_around(look: Look, prior: NoisePrior, decisions: int, like: Array) -> Looks:
     """Look at the evidence of votes from pure noise downwards, until it has fallen, and closer where it is sharp."""
     xp = namespace(like)
     rows = np.arange(decisions)
@@ -127,7 +152,7 @@ def look_around(look: Look, prior: LogDensity, decisions: int, like: Array) -> L
             seen = look(u, rows, None).joined()
             continue
         # Lower, where it has not fallen yet; elsewhere it falls on.
-        height = seen.log_evidence + prior(seen.u)
+        height = seen.log_evidence + prior.log_density(seen.u)
         rows = np.flatnonzero((seen.slope[-1] < 0) | (height[-1] > height.max(axis=0) - _FALLEN))
         last = Looks(*(np.repeat(x[-1:], len(u), axis=0) for x in seen))
         new = last._replace(u=u, log_evidence=last.log_evidence + _STEEP * (u - last.u), slope=np.full_like(u, _STEEP))
@@ -140,10 +165,10 @@ def look_around(look: Look, prior: LogDensity, decisions: int, like: Array) -> L
     return _closer(seen, look, prior)
 
 
-def _closer(seen: Looks, look: Look, prior: LogDensity) -> Looks:
+def _closer(seen: Looks, look: Look, prior: NoisePrior) -> Looks:
     """Look where the density is highest, of decisions where it is sharp; in JAX, of all."""
     for _ in range(_CLOSER):
-        u, weight, _ = _density(seen, prior)
+        u, weight, _ = _density(seen, prior._replace(nothing=0.0))
         xp = namespace(u)
         near = seen.at(xp.take_along_axis(u, xp.argmax(weight, axis=0)[None], axis=0))
         sharp = np.arange(u.shape[1]) if is_jax(u) else np.flatnonzero(_deviation(u, weight) < _SHARP)
@@ -159,7 +184,7 @@ def _closer(seen: Looks, look: Look, prior: LogDensity) -> Looks:
     return seen
 
 
-def stand_ins(seen: Looks, prior: LogDensity) -> Values:
+def stand_ins(seen: Looks, prior: NoisePrior) -> Values:
     """Return a few values of u, with their probabilities, that stand for its posterior: five, fewer if it is narrow."""
     u, weight, log_evidence = _density(seen, prior)
     xp = namespace(u)
@@ -173,7 +198,10 @@ def stand_ins(seen: Looks, prior: LogDensity) -> Values:
         shares = xp.concat([shares, xp.zeros((most - number, u.shape[1]), dtype=u.dtype)])
         nodes, chances = (xp.where(deviation <= narrow, x, y) for x, y in ((some, nodes), (shares, chances)))
     chances = xp.where(chances < _NEGLIGIBLE, 0, chances)
-    return Values(seen.at(nodes), chances / xp.sum(chances, axis=0), log_evidence)
+    passed = xp.cumulative_sum(weight, axis=0)
+    places = [xp.minimum(xp.sum(xp.astype(passed < share, xp.int32), axis=0), len(u) - 1) for share in _SHARES]
+    quantiles = xp.take_along_axis(u, xp.stack(places), axis=0)
+    return Values(seen.at(nodes), chances / xp.sum(chances, axis=0), log_evidence, quantiles)
 
 
 def gauss(x: Array, weight: Array, number: int) -> tuple[Array, Array]:
@@ -200,21 +228,26 @@ def gauss(x: Array, weight: Array, number: int) -> tuple[Array, Array]:
     return xp.moveaxis(values, -1, 0), xp.moveaxis(vectors[..., 0, :] ** 2, -1, 0)
 
 
-def _density(seen: Looks, prior: LogDensity) -> tuple[Array, Array, Array]:
-    """Return points, their probabilities, ``(point, decision)``, and the evidence averaged over the prior."""
+def _density(seen: Looks, prior: NoisePrior) -> tuple[Array, Array, Array]:
+    """Return points, their probabilities, ``(point, decision)``, and the evidence averaged over the prior.
+
+    The last of the points stands for pure noise.
+    """
     xp = namespace(seen.u)
-    coarse = xp.linspace(_LOW, _HIGH, _COARSE, dtype=seen.u.dtype)[:, None] + 0 * seen.u[0]
-    height = seen.evidence(coarse) + prior(coarse)
+    coarse = xp.linspace(REACH[0], REACH[1], _COARSE, dtype=seen.u.dtype)[:, None] + 0 * seen.u[0]
+    height = seen.evidence(coarse) + prior.log_density(coarse)
     matters = height > xp.max(height, axis=0) - _SHOWN
-    step = (_HIGH - _LOW) / (_COARSE - 1)
-    low = xp.maximum(xp.min(xp.where(matters, coarse, _HIGH), axis=0) - step, xp.asarray(_LOW, dtype=coarse.dtype))
-    high = xp.minimum(xp.max(xp.where(matters, coarse, _LOW), axis=0) + step, xp.asarray(_HIGH, dtype=coarse.dtype))
+    step = (REACH[1] - REACH[0]) / (_COARSE - 1)
+    low = xp.clip(xp.min(xp.where(matters, coarse, REACH[1]), axis=0) - step, *REACH)
+    high = xp.clip(xp.max(xp.where(matters, coarse, REACH[0]), axis=0) + step, *REACH)
     fine = low + (high - low) * xp.linspace(0, 1, _FINE, dtype=coarse.dtype)[:, None]
-    height = seen.evidence(fine) + prior(fine)
-    top = xp.max(height, axis=0)
-    weight = xp.exp(height - top)
+    mass = seen.evidence(fine) + prior.log_density(fine) + xp.log((high - low) / (_FINE - 1))
+    noise = seen.log_evidence[:1] + (math.log(prior.nothing) if prior.nothing else -math.inf)
+    mass = xp.concat([mass, noise])
+    top = xp.max(mass, axis=0)
+    weight = xp.exp(mass - top)
     whole = xp.sum(weight, axis=0)
-    return fine, weight / whole, top + xp.log(whole * (high - low) / (_FINE - 1))
+    return xp.concat([fine, coarse[-1:]]), weight / whole, top + xp.log(whole)
 
 
 def _deviation(u: Array, weight: Array) -> Array:
@@ -233,3 +266,46 @@ def interval(mean: Array, deviation: Array) -> Array:
     xp = namespace(mean)
     reach = 1.96 * deviation
     return xp.exp(xp.stack([mean, mean - reach, mean + reach], axis=-1))
+
+
+class PooledNoise(NamedTuple):
+    """One noise for many decisions of a kind: the logarithm that is unknown is normal around a centre.
+
+    Attributes
+    ----------
+    centre, deviation
+        Of the logarithm, over decisions; what is not known of the centre is in the deviation.
+    low, high
+        The ends of the 95% interval of the centre.
+    decisions
+        How many there are.
+    """
+
+    centre: float
+    deviation: float
+    low: float
+    high: float
+    decisions: int
+
+
+def pooled(evidence: Callable[[Array], Array], low: float, high: float, decisions: int) -> PooledNoise:
+    """Find the centre and spread of a logarithm over decisions that make their votes most probable.
+
+    ``evidence`` gives the log-evidence at values of the logarithm, ``(value, decision)``, which lies within ``low`` and
+    ``high``. Priors are weak: level for the centre, and half a normal for the spread, with a standard deviation of 1.
+    """
+    points = np.linspace(low, high, max(2, round((high - low) / _STEP) + 1))
+    heights = evidence(points[:, None])
+    likelihood = np.exp(heights - np.max(heights, axis=0))  # (point, decision)
+    centres, spreads = points[::4], np.asarray(_SPREADS)
+    away = (points - centres[:, None, None]) / spreads[:, None]  # (centre, spread, point)
+    kernel = np.exp(-(away**2) / 2)
+    kernel /= np.sum(kernel, axis=-1, keepdims=True)
+    logs = np.sum(np.log(kernel @ likelihood + _TINY), axis=-1) - spreads**2 / 2 + np.log(np.gradient(spreads))
+    weight = np.exp(logs - np.max(logs))
+    weight /= np.sum(weight)
+    centre = float(np.sum(weight * centres[:, None]))
+    variance = float(np.sum(weight * (centres[:, None] - centre) ** 2))
+    spread = math.sqrt(float(np.sum(weight * spreads**2)) + variance)
+    reach = 1.96 * math.sqrt(variance)
+    return PooledNoise(centre, spread, centre - reach, centre + reach, decisions)

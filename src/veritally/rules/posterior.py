@@ -100,8 +100,7 @@ class Posterior(Rule):
         found = self._infer(ballots)
         scores, rounding = self._scores(found.average(found.moments.mean), found, ballots.mask)
         warnings = {} if is_traced(scores) else links.warnings(ballots)
-        scale = found.scale(ballots.mask)
-        return Fit(scores, rounding, _status(found), scale=scale, warnings=warnings, posterior=found)
+        return Fit(scores, rounding, _status(found), scale=found.scale, warnings=warnings, posterior=found)
 
     def _infer(self, ballots: Ballots) -> PosteriorMixture:
         """Infer with what is known; what is unknown of the noise besides σ and τ is chosen by the evidence."""
