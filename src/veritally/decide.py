@@ -90,7 +90,7 @@ def questions(
     Their outcomes say of each decision what :func:`decide` says. A single decision, and a batch whose decisions are not
     independent, are one question. Outcomes do not warn: what there is to warn of is in :attr:`Outcome.rule_warnings`.
     """
-    whole_question = Question.of(profile, rule, choose, tie_break, seed, parameters)
+    whole_question = Question.of(profile, rule, choose, tie_break, seed, parameters).prepared()
     size = whole_question.piece
     if size is None or not profile.batch:
         return [whole_question]
@@ -108,6 +108,7 @@ class Question:
     seed: int
     parameters: dict[str, Any]
     before: int = 0
+    made: Rule | None = None
 
     @classmethod
     def of(
@@ -132,11 +133,24 @@ class Question:
         checked_parameters(parameters, profile)  # of all decisions together, before some are decided
         return cls(profile, info, choose, tie_break, seed, parameters)
 
+    def prepared(self) -> Self:
+        """Find out what concerns all decisions together, once."""
+        return replace(self, made=self.method.prepared(self.profile.ballots))
+
+    @property
+    def method(self) -> Rule:
+        """The rule itself."""
+        if self.made is not None:
+            return self.made
+        parameters = dict(self.parameters)
+        if self.info.stochastic:
+            parameters["seed"] = self.seed
+        return self.info.make(**checked_parameters(parameters, self.profile))
+
     @property
     def piece(self) -> int | None:
         """How many decisions make a piece of some seconds of work; None if all have to be decided together."""
-        rule = self.info.make(**checked_parameters(self.parameters, self.profile))
-        if rule.joint or self.info.stochastic or not self.info.iterative:
+        if self.method.joint or self.info.stochastic or not self.info.iterative:
             return None
         m, n = self.profile.shape[-2:]
         return int(np.clip(_PIECE // (m * n * n), 1, _MOST_AT_ONCE))
@@ -147,10 +161,7 @@ class Question:
 
     def outcome(self) -> Outcome:
         """Decide."""
-        profile, parameters = self.profile, dict(self.parameters)
-        if self.info.stochastic:
-            parameters["seed"] = self.seed
-        made = self.info.make(**checked_parameters(parameters, profile))
+        profile, made = self.profile, self.method.prepared(self.profile.ballots)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what comes of it is refused below
             fit = _checked_fit(made.fit(profile.ballots), self.info.name, profile)
         _require_finite(fit.scores, self.parameters.get("model"))

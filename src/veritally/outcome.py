@@ -13,6 +13,7 @@ from veritally.arrays import Array, namespace
 from veritally.errors import TieError, quoted
 from veritally.explain import Explanation, among_best
 from veritally.inference.belief import CLEAR, DISTANCES, Belief, smallest_set
+from veritally.inference.scale import PooledNoise
 from veritally.rules.protocol import Fit, Rule, Status
 from veritally.votes.labels import first_few
 from veritally.votes.profile import Profile
@@ -185,6 +186,11 @@ class Outcome:
         return self.fit.scale
 
     @property
+    def pooled_noise(self) -> tuple[PooledNoise, ...]:
+        """What all decisions of a kind told about their noise together, where that was asked."""
+        return self.fit.pooled
+
+    @property
     def expected_regret(self) -> Any:
         """What choosing each of :attr:`alternatives` costs, expected; None for rules that do not say."""
         return None if self.belief is None else self.belief.regret
@@ -354,6 +360,8 @@ class Outcome:
             result["credible"] = list(map(str, self.credible))
         if self.scale is not None:
             result["sigma_over_tau"] = dict(zip(("estimate", "low", "high"), map(float, self.scale), strict=True))
+        if self.pooled_noise:
+            result["pooled_noise"] = [noise.to_dict() for noise in self.pooled_noise]
         for name, value in self.details.items():
             result.setdefault(name, float(value) if math.isfinite(value) else str(float(value)))
         return result

@@ -14,6 +14,7 @@ from veritally.cli.progress import ProgressDisplay, duration, progress_bar, work
 from veritally.cli.screen import say
 from veritally.decide import Question, questions
 from veritally.errors import InputError, InputWarning, quoted
+from veritally.inference.posterior import POOLED
 from veritally.io.votes import read
 from veritally.outcome import Outcome, WarningLines
 from veritally.progress import listening
@@ -49,6 +50,12 @@ Examples:
 )
 @click.option(
     "--tau", type=float, metavar="NUMBER", help="Standard deviation of the truths; for posterior and learned-universal."
+)
+@click.option(
+    "--scale",
+    metavar="pooled | each | NUMBER",
+    help="σ/τ: one for all decisions of a file, one for each, or a number; for posterior. By default it is pooled from "
+    "20 decisions on.",
 )
 @click.option("--cap", type=float, metavar="NUMBER", help="The most that a count may count for; for posterior and mle.")
 @click.option(
@@ -103,6 +110,7 @@ def decide(
     rule: str | None,
     sigma: tuple[str, ...],
     tau: float | None,
+    scale: str | None,
     cap: float | None,
     count_error: str | None,
     omega: str | None,
@@ -136,6 +144,7 @@ def decide(
         omega=omega if omega in (None, "estimated") else _number(str(omega), "--omega"),
         samples=samples,
         tau=tau,
+        scale=scale if scale in (None, "pooled", "each") else _number(str(scale), "--scale"),
         cap=cap,
         count_error=count_error,
         noise=noise,
@@ -147,6 +156,8 @@ def decide(
         require_picture(plot, force)
     with working(file):
         profile = read(file, ballots=ballots, lower_is_better=lower_is_better, counts=counts, unranked=unranked)
+    if _has_one_noise(profile, rule, parameters):
+        parameters["scale"] = "pooled"
     asked = questions(profile, rule, choose=choose, tie_break=tie_break or "error", seed=seed, **parameters)
     if plot is not None and len(asked) > 1:  # a picture is of all
         asked = [Question.of(profile, rule, choose, tie_break or "error", seed, parameters)]
@@ -162,6 +173,13 @@ def decide(
 
         save(kept[0], plot)
         say(f"Saved {plot}", err=True)
+
+
+def _has_one_noise(profile: Profile, rule: str | None, parameters: dict[str, Any]) -> bool:
+    """Whether a file has so many decisions that their noise is pooled, if nothing else is said about it."""
+    if rule not in (None, "posterior") or not profile.batch or profile.batch[0] < POOLED:
+        return False
+    return parameters.keys().isdisjoint({"scale", "sigma", "tau", "model", "omega", "count_error"})
 
 
 def _setting(text: str) -> tuple[str, float | str]:

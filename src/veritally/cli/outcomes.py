@@ -65,6 +65,8 @@ def _print_lines(console: Console, outcome: Outcome, longest: tuple[int, int], h
         belief = outcome.belief
         units = "" if belief is None or not np.any(belief.in_sigma) else f"; leads in {sentences.SIGMA}"
         console.print(Text(f"By {sentences.method(outcome)}{units}"))
+        for line in sentences.pooled(outcome):
+            console.print(Text(line), soft_wrap=True)
     *names, lead, voters = (column for column in table.columns if column.header != "P(best)")
     console.print(fitted(console, table, names, spare=[voters, lead]))
 

@@ -150,6 +150,20 @@ def _certainty_at_the_cut(outcome: Outcome) -> list[str]:
     return [f"At the cut, {join_names([*inside, *outside])} cannot be told apart at 95%."]
 
 
+def pooled(outcome: Outcome) -> list[str]:
+    """Say what all decisions told about their noise together."""
+    lines = []
+    for noise in outcome.pooled_noise:
+        known = noise.to_dict()
+        what = "σ/τ" if noise.unknown == "sigma" else "τ"
+        lines.append(
+            f"One {what} for {noise.decisions:,} decisions: {known['typical']:.2g} ({known['low']:.2g} to "
+            f"{known['high']:.2g}), from which each may differ by a factor of {known['factor']:.2g}; "
+            "--scale each finds one for each."
+        )
+    return lines
+
+
 def findings(outcome: Outcome) -> list[str]:
     """Say what was found out on the way."""
     lines, belief, scale = [], outcome.belief, outcome.scale

@@ -58,12 +58,10 @@ class PosteriorMixture(NamedTuple):
             return None if x is None else x.reshape(len(x), *batch, *x.shape[2:])
 
         evidence, freedom, number = (x.reshape(batch) for x in (self.log_evidence, self.freedom, self.number))
-        scale = self.scale.reshape(*batch, 3)
+        single = evidence, freedom, number, self.scale.reshape(*batch, 3)
         moments, sigma = Moments(*map(shaped, self.moments)), shaped(self.sigma)
         means = replace(self.means, sigma=sigma[..., None, :])
-        return PosteriorMixture(
-            shaped(self.weight), sigma, shaped(self.tau), moments, evidence, freedom, number, scale, means
-        )
+        return PosteriorMixture(shaped(self.weight), sigma, shaped(self.tau), moments, *single, means)
 
     def take(self, rows: Any) -> "PosteriorMixture":
         """Keep some decisions along a single batch axis."""

@@ -34,13 +34,13 @@ from veritally.inference.scale import (
 from veritally.model.means import Counts, VoterMeans, effective
 from veritally.model.model import Model
 from veritally.votes.ballots import Ballots
+from veritally.votes.mixed import Mixed
 
 _MANY = 3000  # votes beyond which a part of the voters tells the scale well enough
 _LEAST = 100  # voters who do so
-_POOLED = 20  # decisions of a kind, from which on their noise is pooled where that is asked
+POOLED = 20  # decisions of a kind, from which on their noise is pooled where that is asked
 _TELLING = 256  # of them that tell it
-_NARROW = 0.5  # standard deviation of noise over decisions, up to which ...
-_COMMON = 3  # ... so many values do
+_COMMON = 3  # values that do where many decisions have told the noise better than one can
 _ROUGH = 3.0  # by which log-evidence may be off where it was looked at roughly
 
 
@@ -175,23 +175,24 @@ def pool(ballots: Ballots, given: Assumptions) -> dict[str, PooledNoise]:
         chosen = np.unique(np.linspace(0, number - 1, min(number, _TELLING)).astype(int))
         few = _some_voters(votes.map(itemgetter(chosen)))
         sigma, _ = _known_sigma(_worth(few, given), given)
-        if number < _POOLED or (sigma is not None and given.tau is not None):
+        if number < POOLED or (sigma is not None and given.tau is not None):
             continue
         unknown = _unknown_noise(few, given, sigma)
         seen = look_around(partial(_look, few, given, unknown), WEAK, len(chosen), unknown.middle)
         ends = np.concat([np.ravel(unknown.middle + end) for end in REACH])
-        found[_kind(votes)] = pooled(
-            lambda log, unknown=unknown, seen=seen: seen.evidence(np.clip(unknown.u(log), *REACH)),  # type: ignore[misc]
-            float(np.min(ends)),
-            float(np.max(ends)),
-            number,
-        )
+
+        def evidence(log: Array, unknown: _Unknown = unknown, seen: Looks = seen) -> Array:
+            return seen.evidence(np.clip(unknown.u(log), *REACH))
+
+        kind, what = _kind(votes), "sigma" if sigma is None else "tau"
+        found[kind] = PooledNoise(kind, what, *pooled(evidence, float(np.min(ends)), float(np.max(ends))), number)
     return found
 
 
 def _kind(ballots: Ballots) -> str:
     """Return the kinds of votes that there are."""
-    return "+".join(type(part).__name__ for part in getattr(ballots, "parts", (ballots,)))
+    parts = ballots.parts if isinstance(ballots, Mixed) else (ballots,)
+    return "+".join(type(part).__name__.lower() for part in parts)
 
 
 def _look(few: Ballots, given: Assumptions, unknown: _Unknown, u: Array, rows: Array, near: Looks | None) -> Looks:
@@ -227,7 +228,7 @@ def _infer_alike(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
     common = given.pooled.get(_kind(ballots))
     prior = unknown.prior(common)
     every = np.arange(batch[0])
-    if few is ballots and common is not None and common.deviation <= _NARROW:
+    if few is ballots and common is not None and common.deviation <= _told_apart(ballots):
         return _at_common_noise(ballots, given, unknown, prior, freedom)
     values = stand_ins(look_around(partial(_look, few, given, unknown), prior, batch[0], unknown.middle), prior)
     near = values.near
@@ -242,6 +243,11 @@ def _infer_alike(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
     # Of very many voters, some have told the noise; all of them tell the truths.
     u = values.quantiles[:1]
     return _at_scales(ballots, given, *unknown.at(u, every), xp.ones_like(u), freedom)._replace(scale=scale)
+
+
+def _told_apart(ballots: Ballots) -> float:
+    """Return how well one decision tells the logarithm of the noise at best, as a standard deviation."""
+    return (2 * max(ballots.mask.shape[-1] - 1, 1)) ** -0.5
 
 
 def _at_common_noise(

@@ -5,6 +5,7 @@ leave a posterior that is far from normal, draws are those of Gibbs sampling, fr
 """
 
 from dataclasses import replace
+from functools import partial
 from operator import itemgetter
 
 import numpy as np
@@ -15,12 +16,15 @@ from veritally.inference.dispersion import geometric_mean
 from veritally.inference.gibbs import sample, saturation, within_reach
 from veritally.inference.linear import inverse_root
 from veritally.inference.mixture import PosteriorMixture
+from veritally.likelihood.votes import tally
+from veritally.model.means import VoterMeans
 from veritally.votes.ballots import Ballots
 
 _DRAWS = 1024
 _STREAM = 11  # of random numbers
 _SATURATED = 5.0  # from which on votes repeat each other, so that exact draws are needed
-_NOTABLE = 0.01  # probability of a value of the scale that matters
+_NOTABLE = 0.2  # probability of a value of the scale from which on its shape matters
+_POINTS, _REACH = 129, 8.0  # of a line for two alternatives, and how far it reaches in standard deviations of truths
 _CELLS = 1 << 17  # of draws that are held at once, so that they stay in the cache
 # A generating vector of a lattice whose first coordinates, whatever their number, fill the cube evenly (Kuo's
 # lattice-32001-1024-1048576.3600).
@@ -54,7 +58,7 @@ def _believe(ballots: Ballots, found: PosteriorMixture, winner: Array, seed: int
     value = np.minimum(value, len(weight) - 1)
     draws = _normal(found, points[2:]) * _inflation(found.freedom, points[1])[:, None]
     draws = found.moments.mean[..., None] + draws  # (value, decision, alternative, draw)
-    exact = _replace_by_exact(draws, ballots, found, seed)
+    exact = _replace_by_exact(draws, ballots, found, points, seed)
     truths = draws[0] if len(draws) == 1 else np.take_along_axis(draws, value[None, :, None], axis=0)[0]
     loose = ~ballots.anchored[:, None, None]
     centre = np.mean(truths, axis=1, keepdims=True, where=True if mask.all() else mask[..., None])
@@ -126,22 +130,52 @@ def _inflation(freedom: Array, points: Array) -> Array:
     return np.where(known, 1, 1 / np.sqrt(np.maximum(gammaincinv(shape, points) / shape, 1e-3)))
 
 
-def _replace_by_exact(draws: Array, ballots: Ballots, found: PosteriorMixture, seed: int) -> Array:
+def _replace_by_exact(draws: Array, ballots: Ballots, found: PosteriorMixture, points: Array, seed: int) -> Array:
     """Put exact draws in where the posterior is far from normal and they are in reach, and say where."""
-    n = ballots.mask.shape[-1]
     value, decision = np.nonzero((found.weight > _NOTABLE) & within_reach(ballots, found.means))
     some, tau = ballots.map(itemgetter(decision)), found.tau[value, decision]
     means = replace(found.means, sigma=found.sigma[value, decision][:, None])
-    far = np.flatnonzero(saturation(some, means, tau, found.moments.precision[value, decision]) > _SATURATED)
-    if len(far):
-        value, decision = value[far], decision[far]
-        start = np.moveaxis(draws[value, decision], -1, 0)
-        means = replace(means, sigma=means.sigma[far])
-        drawn = sample(some.map(itemgetter(far)), means, tau[far], start, seed)
-        assert drawn is not None
-        chosen = np.linspace(0, len(drawn) - 1, draws.shape[-1]).astype(int)
-        draws[value, decision] = np.moveaxis(drawn[chosen], 0, -1).reshape(-1, n, draws.shape[-1])
-    return np.isin(np.arange(len(ballots.mask)), decision if len(far) else [])
+    far = saturation(some, means, tau, found.moments.precision[value, decision]) > _SATURATED
+    two = far & (np.sum(some.mask, axis=-1) == 2) & (ballots.mask.shape[-1] == 2)
+    for chosen, exact in ((two, partial(_on_a_line, points)), (far & ~two, partial(_sampled, seed))):
+        if chosen.any():
+            at = value[chosen], decision[chosen]
+            own = replace(means, sigma=means.sigma[chosen])
+            draws[at] = exact(some.map(itemgetter(chosen)), own, tau[chosen], draws[at])
+    return np.isin(np.arange(len(ballots.mask)), decision[far])
+
+
+def _sampled(seed: int, ballots: Ballots, means: VoterMeans, tau: Array, draws: Array) -> Array:
+    """Draw truths by Gibbs sampling, ``(decision, alternative, draw)``, from about where they are."""
+    drawn = sample(ballots, means, tau, np.moveaxis(draws, -1, 0), seed)
+    assert drawn is not None
+    return np.moveaxis(drawn[np.linspace(0, len(drawn) - 1, draws.shape[-1]).astype(int)], 0, -1)
+
+
+def _on_a_line(points: Array, ballots: Ballots, means: VoterMeans, tau: Array, draws: Array) -> Array:
+    """Draw truths of two alternatives, of which votes tell the difference alone: from its exact density.
+
+    It is laid out from its mean to as far as the prior reaches, the closer the nearer to the mean.
+    """
+    gap = draws[:, 0] - draws[:, 1]
+    middle, width, reach = np.mean(gap, axis=-1), np.std(gap, axis=-1), _REACH * tau
+    t = np.linspace(-1, 1, _POINTS)
+    steep = np.arcsinh((np.abs(middle) + reach) / width)
+    line = middle + width * np.sinh(steep * t[:, None])  # (point, decision)
+    truths = np.stack([line, -line], axis=-1) / 2
+    log = tally(ballots.stacked(_POINTS), truths, means, 0).log_likelihood - (line / tau) ** 2 / 4
+    density = np.exp(log - np.max(log, axis=0)) * np.cosh(steep * t[:, None])
+    passed = np.cumsum(density, axis=0) - density / 2
+    passed /= np.sum(density, axis=0)
+    order = np.sort(points[2])
+    gap = np.stack([np.interp(order, passed[:, d], line[:, d]) for d in range(len(tau))])[:, _ranks(points[2])]
+    level = tau[:, None] * ndtri(points[3]) / np.sqrt(2)
+    return np.stack([level + gap / 2, level - gap / 2], axis=1)
+
+
+def _ranks(x: Array) -> Array:
+    """Return the place of each entry in order."""
+    return np.argsort(np.argsort(x))
 
 
 def _flat(posterior: PosteriorMixture, depth: int) -> PosteriorMixture:

@@ -273,6 +273,10 @@ class PooledNoise(NamedTuple):
 
     Attributes
     ----------
+    votes
+        The kind of votes.
+    unknown
+        What was unknown, ``"sigma"`` (beside τ, given or 1) or ``"tau"``.
     centre, deviation
         Of the logarithm, over decisions; what is not known of the centre is in the deviation.
     low, high
@@ -281,18 +285,27 @@ class PooledNoise(NamedTuple):
         How many there are.
     """
 
+    votes: str
+    unknown: str
     centre: float
     deviation: float
     low: float
     high: float
     decisions: int
 
+    def to_dict(self) -> dict[str, str | float]:
+        """Return it as plain objects: typical value, its 95% interval, and the factor by which decisions differ."""
+        typical, low, high, factor = (math.exp(x) for x in (self.centre, self.low, self.high, self.deviation))
+        numbers = {"decisions": self.decisions, "typical": typical, "low": low, "high": high, "factor": factor}
+        return {"votes": self.votes, "unknown": self.unknown, **numbers}
 
-def pooled(evidence: Callable[[Array], Array], low: float, high: float, decisions: int) -> PooledNoise:
-    """Find the centre and spread of a logarithm over decisions that make their votes most probable.
 
-    ``evidence`` gives the log-evidence at values of the logarithm, ``(value, decision)``, which lies within ``low`` and
-    ``high``. Priors are weak: level for the centre, and half a normal for the spread, with a standard deviation of 1.
+def pooled(evidence: Callable[[Array], Array], low: float, high: float) -> tuple[float, float, float, float]:
+    """Return the centre and spread of a logarithm over decisions, and the ends of the 95% interval of the centre.
+
+    They are those that make the votes most probable. ``evidence`` gives the log-evidence at values of the logarithm,
+    ``(value, decision)``, which lies within ``low`` and ``high``. Priors are weak: level for the centre, and half a
+    normal for the spread, with a standard deviation of 1. What is not known of the centre is added to the spread.
     """
     points = np.linspace(low, high, max(2, round((high - low) / _STEP) + 1))
     heights = evidence(points[:, None])
@@ -308,4 +321,4 @@ def pooled(evidence: Callable[[Array], Array], low: float, high: float, decision
     variance = float(np.sum(weight * (centres[:, None] - centre) ** 2))
     spread = math.sqrt(float(np.sum(weight * spreads**2)) + variance)
     reach = 1.96 * math.sqrt(variance)
-    return PooledNoise(centre, spread, centre - reach, centre + reach, decisions)
+    return centre, spread, centre - reach, centre + reach

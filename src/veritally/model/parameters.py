@@ -28,6 +28,10 @@ def checked_parameters(parameters: Mapping[str, Any], profile: Profile) -> dict[
         checked["omega"] = positive(checked["omega"], "omega")
         if checked.get("sigma") is None:
             raise InputError("omega is measured beside sigma; give sigma too, or omega estimated")
+    if checked.get("scale") not in (None, "each", "pooled"):
+        checked["scale"] = positive(checked["scale"], "scale")
+        if checked.get("sigma") is not None:
+            raise InputError("scale is sigma over tau; give scale, or sigma and tau, not both")
     if "count_error" in checked:
         checked["count_error"] = checked_count_error(checked["count_error"])
     if checked.get("noise") is not None:

@@ -1,6 +1,6 @@
 """Posterior: the truths given the votes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -12,9 +12,10 @@ from veritally.inference import links
 from veritally.inference.belief import Belief
 from veritally.inference.dispersion import log_typical_count
 from veritally.inference.mixture import PosteriorMixture
-from veritally.inference.posterior import Assumptions, infer, infer_mode, most_probable
+from veritally.inference.posterior import Assumptions, infer, infer_mode, most_probable, pool
 from veritally.inference.propagation import Estimate, means_without, moments, pulls
 from veritally.inference.sampling import believe, normal_p_best
+from veritally.inference.scale import PooledNoise
 from veritally.likelihood.rankings import tied_in_the_middle
 from veritally.likelihood.votes import check_noise
 from veritally.model.mixtures import mixture
@@ -68,6 +69,12 @@ class Posterior(Rule):
         number beside σ, or ``"estimated"``, chosen by the evidence, one for all decisions; None for not at all.
     between
         ω²/σ² where σ is not given.
+    scale
+        Where σ or τ is not given: σ/τ, a number; ``"each"``, the default, to find it for each decision; ``"pooled"`` to
+        find one noise for all decisions of a kind, where there are at least twenty, from which each may differ as far
+        as they are seen to.
+    pooled
+        What was found so, by kind of votes.
 
     Examples
     --------
@@ -87,25 +94,38 @@ class Posterior(Rule):
     estimate: Estimate = "mean"
     omega: float | Literal["estimated"] | None = None
     between: float = 0.0
+    scale: float | Literal["each", "pooled"] | None = None
+    pooled: Mapping[str, PooledNoise] | None = None
 
-    internal: ClassVar[frozenset[str]] = frozenset({"votes", "count_range", "between"})
+    internal: ClassVar[frozenset[str]] = frozenset({"votes", "count_range", "between", "pooled"})
 
     @property
     def joint(self) -> bool:
         """Whether something is found out about all decisions of a batch together: ω, or what counts stand for."""
         return self.omega == "estimated" or self.count_error is not None
 
+    def prepared(self, ballots: Ballots) -> "Posterior":
+        """Find one noise for all decisions, where that is asked."""
+        if self.scale != "pooled" or self.pooled is not None:
+            return self
+        ballots = self._ready(ballots)
+        return replace(self, pooled=pool(ballots, self._assumptions(ballots)))
+
     def fit(self, ballots: Ballots) -> Fit:
         """Return what the votes say."""
+        if self.scale == "pooled" and self.pooled is None:
+            return self.prepared(ballots).fit(ballots)
         found = self._infer(ballots)
         scores, rounding = self._scores(found.average(found.moments.mean), found, ballots.mask)
         warnings = {} if is_traced(scores) else links.warnings(ballots)
-        return Fit(scores, rounding, _status(found), scale=found.scale, warnings=warnings, posterior=found)
+        pooled = tuple((self.pooled or {}).values())
+        return Fit(
+            scores, rounding, _status(found), scale=found.scale, warnings=warnings, posterior=found, pooled=pooled
+        )
 
     def _infer(self, ballots: Ballots) -> PosteriorMixture:
         """Infer with what is known; what is unknown of the noise besides σ and τ is chosen by the evidence."""
-        ballots = self._capped(ballots)
-        ballots = ballots.weighed(ballots.effective_multiplicity)
+        ballots = self._ready(ballots)
         return most_probable([infer(ballots, rule._assumptions(ballots)) for rule in self._grid(ballots)])
 
     def _grid(self, ballots: Ballots) -> "Iterator[Posterior]":
@@ -118,6 +138,11 @@ class Posterior(Rule):
             yield from (replace(self, omega=None, between=ratio / size) for ratio in _BETWEEN)
         else:
             yield self
+
+    def _ready(self, ballots: Ballots) -> Ballots:
+        """Return votes with their effective multiplicity, whose counts are capped."""
+        ballots = self._capped(ballots)
+        return ballots.weighed(ballots.effective_multiplicity)
 
     def _capped(self, ballots: Ballots) -> Ballots:
         if self.cap is None:
@@ -135,7 +160,10 @@ class Posterior(Rule):
         check_noise(ballots, self.noise)
         counts = namespace(ballots.counts).where(ballots.multiplicity[..., None] > 0, ballots.counts, 0)
         stand_for = mixture(self.count_error, self.noise, counts, *(self.count_range or ()))
-        return Assumptions(self.sigma, self.tau, self.cap, stand_for, between, self.estimate)
+        known = self.scale if isinstance(self.scale, float) else None
+        return Assumptions(
+            self.sigma, self.tau, self.cap, stand_for, between, self.estimate, known, dict(self.pooled or {})
+        )
 
     def _scores(self, means: Array, found: PosteriorMixture, mask: Array) -> tuple[Array, Array]:
         """Return scores; those closer than a small part of a standard deviation cannot be told apart."""

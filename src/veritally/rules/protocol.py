@@ -20,6 +20,7 @@ from veritally.arrays import Array, namespace
 from veritally.errors import InputError
 from veritally.inference.belief import Belief
 from veritally.inference.mixture import PosteriorMixture
+from veritally.inference.scale import PooledNoise
 from veritally.votes.ballots import Ballots, Kind
 
 _CELLS = 1 << 20  # of votes that are fitted at once to leave out each voter in turn
@@ -87,6 +88,8 @@ class Fit(NamedTuple):
         alternative at place 3.
     posterior
         What the truths may be, from rules that know it.
+    pooled
+        What all decisions of a kind told about their noise together, where that was asked.
     """
 
     scores: Array
@@ -97,6 +100,7 @@ class Fit(NamedTuple):
     details: Mapping[str, Array] = {}
     warnings: Mapping[int, tuple[str, ...]] = {}
     posterior: PosteriorMixture | None = None
+    pooled: tuple[PooledNoise, ...] = ()
 
     @classmethod
     def without_search(cls, scores: Array, rounding: Array, **others: Any) -> "Fit":
@@ -135,6 +139,7 @@ class Fit(NamedTuple):
             {name: value[d] for name, value in self.details.items()},
             {place - d * size: said for place, said in self.warnings.items() if d * size <= place < (d + 1) * size},
             None if self.posterior is None else self.posterior.decision(d, voters, n),
+            self.pooled,
         )
 
 
@@ -161,6 +166,10 @@ class Rule(ABC):
     def joint(self) -> bool:
         """Whether decisions of a batch have to be decided together."""
         return False
+
+    def prepared(self, ballots: Ballots) -> "Rule":
+        """Return the rule with what it finds out about all decisions together, before each is decided."""
+        return self
 
     @abstractmethod
     def fit(self, ballots: Ballots) -> Fit:
