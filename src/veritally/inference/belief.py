@@ -101,7 +101,7 @@ def stacked(beliefs: list[Belief], batch: tuple[int, ...]) -> Belief:
     def whole(name: str) -> Array:
         parts = [np.asarray(getattr(one, name)) for one in beliefs]
         joined = parts[0] if len(parts) == 1 else np.concat(parts)
-        return joined.reshape(*batch, *joined.shape[1:])
+        return joined.reshape((*batch, *joined.shape[1:]))
 
     return Belief(**{field.name: whole(field.name) for field in fields(Belief)})
 

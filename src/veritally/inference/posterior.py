@@ -247,7 +247,7 @@ def _infer_alike(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
 
 def _told_apart(ballots: Ballots) -> float:
     """Return how well one decision tells the logarithm of the noise at best, as a standard deviation."""
-    return (2 * max(ballots.mask.shape[-1] - 1, 1)) ** -0.5
+    return float((2 * max(ballots.mask.shape[-1] - 1, 1)) ** -0.5)
 
 
 def _at_common_noise(
