@@ -11,6 +11,7 @@ from veritally.inference.belief import CLEAR, LEVEL, Belief, percent
 from veritally.outcome import Outcome
 from veritally.votes.description import claims
 
+_WORTH_SAYING = 0.01  # of a probability
 _FEWEST = 2  # alternatives
 _NAMED = 3  # voters on each side of the lead
 _MOST_NEAR = 6  # alternatives named that the winner is not clearly better than
@@ -174,6 +175,9 @@ def findings(outcome: Outcome) -> list[str]:
             lines.append(
                 "Votes on two alternatives hardly tell that: give --sigma and --tau if you know about what they are."
             )
+    noise = float(outcome.details.get("p_noise", 0))
+    if noise > _WORTH_SAYING:
+        lines.append(f"With {percent(noise)} the votes are nothing but noise.")
     if belief is None:
         return lines
     if belief.in_sigma:

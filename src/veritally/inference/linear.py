@@ -3,7 +3,7 @@
 from veritally.arrays import Array, namespace
 
 _FLAT = 1e-12  # of the largest eigenvalue: a direction about which nothing is known
-_RIDGE = 1e-10  # of the largest diagonal entry, by which an inverse is kept finite
+_RIDGE = 1e-13  # of the largest diagonal entry, by which an inverse is kept finite
 
 
 def solve(matrix: Array, vector: Array) -> Array:

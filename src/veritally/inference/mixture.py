@@ -37,6 +37,8 @@ class PosteriorMixture(NamedTuple):
         How many of the values each decision has, ``(...)``; those beyond repeat the first, with no weight.
     scale
         σ/τ and the ends of its 95% interval, ``(..., 3)``; equal where it is known.
+    p_noise
+        The probability that the votes are nothing but noise, ``(...)``; 0 where that was not asked.
     means
         How voters' means spread, at all values together.
     """
@@ -49,6 +51,7 @@ class PosteriorMixture(NamedTuple):
     freedom: Array
     number: Array
     scale: Array
+    p_noise: Array
     means: VoterMeans
 
     def in_shape(self, batch: tuple[int, ...]) -> "PosteriorMixture":
@@ -58,7 +61,7 @@ class PosteriorMixture(NamedTuple):
             return None if x is None else x.reshape(len(x), *batch, *x.shape[2:])
 
         evidence, freedom, number = (x.reshape(batch) for x in (self.log_evidence, self.freedom, self.number))
-        single = evidence, freedom, number, self.scale.reshape(*batch, 3)
+        single = evidence, freedom, number, self.scale.reshape(*batch, 3), self.p_noise.reshape(batch)
         moments, sigma = Moments(*map(shaped, self.moments)), shaped(self.sigma)
         means = replace(self.means, sigma=sigma[..., None, :])
         return PosteriorMixture(shaped(self.weight), sigma, shaped(self.tau), moments, *single, means)
@@ -70,9 +73,9 @@ class PosteriorMixture(NamedTuple):
             return None if x is None else x[:, rows]
 
         moments, sigma = Moments(*map(taken, self.moments)), taken(self.sigma)
-        single = self.log_evidence[rows], self.freedom[rows], self.number[rows], self.scale[rows]
+        single = (x[rows] for x in (self.log_evidence, self.freedom, self.number, self.scale, self.p_noise))
         means = replace(self.means, sigma=sigma[..., None, :])
-        return PosteriorMixture(taken(self.weight), sigma, taken(self.tau), moments, *single, means)
+        return PosteriorMixture(taken(self.weight), sigma, taken(self.tau), moments, *single, means)  # type: ignore[call-arg]
 
     def model(self, ballots: Ballots) -> Model:
         """Return how votes come about, at each value; ``ballots`` are :meth:`Ballots.stacked` for them."""
@@ -107,7 +110,7 @@ class PosteriorMixture(NamedTuple):
         mean, precision = known.mean[at][..., :n], known.precision[at][..., :n, :n]
         own = Moments(mean, precision, pull, without, known.log_evidence[at], missing, fell_back)
         sigma = self.sigma[at][..., :n]
-        single = self.log_evidence[d], self.freedom[d], self.number[d], self.scale[d]
+        single = self.log_evidence[d], self.freedom[d], self.number[d], self.scale[d], self.p_noise[d]
         means = replace(self.means, sigma=sigma[..., None, :])
         return PosteriorMixture(self.weight[at], sigma, self.tau[at], own, *single, means)
 
@@ -189,6 +192,7 @@ def joined(groups: Sequence[DecisionGroup], parts: Sequence[PosteriorMixture], b
         put_single([part.freedom for part in parts]),
         put_single([part.number for part in parts]),
         put_single([part.scale for part in parts]),
+        put_single([part.p_noise for part in parts]),
         replace(parts[0].means, sigma=sigma[..., None, :]),
     )
 

@@ -232,17 +232,17 @@ def _infer_alike(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
         return _at_common_noise(ballots, given, unknown, prior, freedom)
     values = stand_ins(look_around(partial(_look, few, given, unknown), prior, batch[0], unknown.middle), prior)
     near = values.near
-    scale = unknown.scale(values.quantiles, ballots.mask)
+    said = {"scale": unknown.scale(values.quantiles, ballots.mask), "p_noise": values.p_noise}
     if few is ballots:
         start = Near(near.mean, near.covariance)
         found = _at_scales(ballots, given, *unknown.at(near.u, every), values.weight, freedom, start)
         more = found.moments.log_evidence - near.log_evidence
         weight = values.weight * xp.exp(xp.where(xp.isnan(more), 0, xp.clip(more, -_ROUGH, _ROUGH)))
         weight = weight / xp.sum(weight, axis=0)
-        return found._replace(weight=weight, log_evidence=values.log_evidence, scale=scale)
+        return found._replace(weight=weight, log_evidence=values.log_evidence, **said)
     # Of very many voters, some have told the noise; all of them tell the truths.
     u = values.quantiles[:1]
-    return _at_scales(ballots, given, *unknown.at(u, every), xp.ones_like(u), freedom)._replace(scale=scale)
+    return _at_scales(ballots, given, *unknown.at(u, every), xp.ones_like(u), freedom)._replace(**said)
 
 
 def _told_apart(ballots: Ballots) -> float:
@@ -282,8 +282,8 @@ def _at_scales(
         several, number = ballots.stacked(len(tau)), np.full(tau.shape[1], len(tau))
         model = Model.of(several, tau, given.means(sigma))
         known = moments(several, model, given.estimate, near=near)
-        scale = _scale(sigma[0], tau[0], ballots.mask)
-        return PosteriorMixture(weight, sigma, tau, known, known.log_evidence[0], freedom, number, scale, model.means)
+        single = known.log_evidence[0], freedom, number, _scale(sigma[0], tau[0], ballots.mask), 0 * tau[0]
+        return PosteriorMixture(weight, sigma, tau, known, *single, model.means)
     # The others are as one that has.
     value, decision = np.nonzero(weight > 0)
     place = np.zeros(weight.shape, dtype=int)
@@ -296,8 +296,8 @@ def _at_scales(
     known = Moments(*(None if x is None else x[place] for x in known))
     number = np.full(weight.shape[1], len(weight))
     sigma, tau = sigma[place], tau[place]
-    scale, means = _scale(sigma[0], tau[0], ballots.mask), given.means(sigma)
-    return PosteriorMixture(weight, sigma, tau, known, known.log_evidence[0], freedom, number, scale, means)
+    single = known.log_evidence[0], freedom, number, _scale(sigma[0], tau[0], ballots.mask), 0 * tau[0]
+    return PosteriorMixture(weight, sigma, tau, known, *single, given.means(sigma))
 
 
 def _scale(sigma: Array, tau: Array, mask: Array) -> Array:

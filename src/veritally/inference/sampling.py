@@ -23,6 +23,7 @@ from veritally.votes.ballots import Ballots
 _DRAWS = 1024
 _STREAM = 11  # of random numbers
 _SATURATED = 5.0  # from which on votes repeat each other, so that exact draws are needed
+_LINE = 1.2  # and from which on they are taken for two alternatives, where they are quick
 _NOTABLE = 0.2  # probability of a value of the scale from which on its shape matters
 _POINTS, _REACH = 129, 8.0  # of a line for two alternatives, and how far it reaches in standard deviations of truths
 _CELLS = 1 << 17  # of draws that are held at once, so that they stay in the cache
@@ -133,16 +134,19 @@ def _inflation(freedom: Array, points: Array) -> Array:
 def _replace_by_exact(draws: Array, ballots: Ballots, found: PosteriorMixture, points: Array, seed: int) -> Array:
     """Put exact draws in where the posterior is far from normal and they are in reach, and say where."""
     value, decision = np.nonzero((found.weight > _NOTABLE) & within_reach(ballots, found.means))
+    if not len(value):
+        return np.zeros(len(ballots.mask), dtype=bool)
     some, tau = ballots.map(itemgetter(decision)), found.tau[value, decision]
     means = replace(found.means, sigma=found.sigma[value, decision][:, None])
-    far = saturation(some, means, tau, found.moments.precision[value, decision]) > _SATURATED
-    two = far & (np.sum(some.mask, axis=-1) == 2) & (ballots.mask.shape[-1] == 2)
+    number = saturation(some, means, tau, found.moments.precision[value, decision])
+    far = number > _SATURATED
+    two = (number > _LINE) & np.all(some.mask, axis=-1) & (some.mask.shape[-1] == 2)
     for chosen, exact in ((two, partial(_on_a_line, points)), (far & ~two, partial(_sampled, seed))):
         if chosen.any():
             at = value[chosen], decision[chosen]
             own = replace(means, sigma=means.sigma[chosen])
             draws[at] = exact(some.map(itemgetter(chosen)), own, tau[chosen], draws[at])
-    return np.isin(np.arange(len(ballots.mask)), decision[far])
+    return np.isin(np.arange(len(ballots.mask)), decision[far | two])
 
 
 def _sampled(seed: int, ballots: Ballots, means: VoterMeans, tau: Array, draws: Array) -> Array:
@@ -201,5 +205,6 @@ def _flat(posterior: PosteriorMixture, depth: int) -> PosteriorMixture:
         single(posterior.freedom),
         single(posterior.number),
         single(posterior.scale),
+        single(posterior.p_noise),
         replace(posterior.means, sigma=sigma[..., None, :]),
     )

@@ -128,13 +128,16 @@ class Values(NamedTuple):
     log_evidence
         Of the votes, averaged over the prior, ``(decision,)``.
     quantiles
-        The median of u, and the ends of its 95% interval, ``(3, decision)``.
+        The median of u, and the ends of its 95% interval, ``(3, decision)``, if votes are not pure noise.
+    p_noise
+        The probability that they are, ``(decision,)``.
     """
 
     near: Looks
     weight: Array
     log_evidence: Array
     quantiles: Array
+    p_noise: Array
 
 
 def look_around(look: Look, prior: NoisePrior, decisions: int, like: Array) -> Looks:
@@ -198,10 +201,11 @@ def stand_ins(seen: Looks, prior: NoisePrior) -> Values:
         shares = xp.concat([shares, xp.zeros((most - number, u.shape[1]), dtype=u.dtype)])
         nodes, chances = (xp.where(deviation <= narrow, x, y) for x, y in ((some, nodes), (shares, chances)))
     chances = xp.where(chances < _NEGLIGIBLE, 0, chances)
-    passed = xp.cumulative_sum(weight, axis=0)
-    places = [xp.minimum(xp.sum(xp.astype(passed < share, xp.int32), axis=0), len(u) - 1) for share in _SHARES]
+    some = weight[:-1] / xp.sum(weight[:-1], axis=0)
+    passed = xp.cumulative_sum(some, axis=0)
+    places = [xp.minimum(xp.sum(xp.astype(passed < share, xp.int32), axis=0), len(u) - 2) for share in _SHARES]
     quantiles = xp.take_along_axis(u, xp.stack(places), axis=0)
-    return Values(seen.at(nodes), chances / xp.sum(chances, axis=0), log_evidence, quantiles)
+    return Values(seen.at(nodes), chances / xp.sum(chances, axis=0), log_evidence, quantiles, weight[-1])
 
 
 def gauss(x: Array, weight: Array, number: int) -> tuple[Array, Array]:

@@ -119,8 +119,17 @@ class Posterior(Rule):
         scores, rounding = self._scores(found.average(found.moments.mean), found, ballots.mask)
         warnings = {} if is_traced(scores) else links.warnings(ballots)
         pooled = tuple((self.pooled or {}).values())
+        unknown = self.sigma is None and not isinstance(self.scale, float)
+        details = {"p_noise": found.p_noise} if unknown and not is_traced(scores) else {}
         return Fit(
-            scores, rounding, _status(found), scale=found.scale, warnings=warnings, posterior=found, pooled=pooled
+            scores,
+            rounding,
+            _status(found),
+            scale=found.scale,
+            details=details,
+            warnings=warnings,
+            posterior=found,
+            pooled=pooled,
         )
 
     def _infer(self, ballots: Ballots) -> PosteriorMixture:
