@@ -39,11 +39,11 @@ def test_decide_prints_a_table_a_person_understands():
     assert lines[2].startswith("1  Coral genomics ")
     assert "█" in lines[2]
     assert re.search(r"^6  Battery chemistry +1\.\d\d   0\.\d\d to 1\.\d\d ", result.output, flags=re.MULTILINE)
-    assert "Winner: Coral genomics; next is Sea-level records, 0.03 σ behind (95%: -0.3" in result.output
+    assert "Winner: Coral genomics; next is Sea-level records, 0.02 σ behind (95%: -0.3" in result.output
     assert "Coral genomics is best with 3" in result.output
     assert "not clearly better (97.5%) than Sea-level records, Protein design and Quantum sensing." in result.output
     assert "Distances are in units of σ, the noise (standard deviation) of one observation." in result.output
-    assert "Estimated: σ/τ = 2 (0.85 to 4.5)" in result.output
+    assert "Estimated: σ/τ = 2 (0.76 to 4.7)" in result.output
     assert "Decided by, in scores: Reviewer 4" in result.output
     assert "\x1b" not in result.output
 
@@ -52,8 +52,8 @@ def test_distances_of_values_are_in_their_unit(file):
     path = file("voter,alternative,value\nu,A,120\nu,B,70\nv,A,121\nv,B,70\nw,A,120\nw,B,71\n")
     output = run("decide", path).output
     assert output.splitlines()[1].split() == ["estimate", "behind", "95%", "interval", "P(best)"]
-    assert re.search(r"^2  B +7\d\.\d+ +4\d\.\d+ +4\d\.\d+ to 5\d\.\d+ ", output, flags=re.MULTILINE)
-    assert re.search(r"Winner: A; next is B, 4\d\.\d+ behind \(", output)
+    assert re.search(r"^2  B +7\d\.\d+ +50\.\d+ +4\d\.\d+ to 5\d\.\d+ ", output, flags=re.MULTILINE)
+    assert re.search(r"Winner: A; next is B, 50\.\d+ behind \(", output)
     assert "A is best with > 99%; it is clearly better (97.5%) than each of the others." in output
     assert "Distances are in units of σ" not in output
 

@@ -15,6 +15,7 @@ from scipy import integrate, optimize, special, stats
 import veritally as vt
 from support import random_profile, values_profiles
 from veritally import likelihood
+from veritally.inference import propagation
 from veritally.inference.dispersion import dispersion
 from veritally.model import Percentage, Replacement
 from veritally.rules.posterior import Posterior
@@ -54,7 +55,7 @@ def test_values_have_a_gaussian_posterior(profile, sigma, tau):
 
 
 def test_belief_of_values_is_the_gaussian_posterior():
-    """By 4096 draws that come in opposite pairs: means are exact, deviations within 5% (3 standard errors)."""
+    """By 1024 draws that are spread evenly."""
     profile = random_profile(3, voters=4, alternatives=3, kind="values", zeros=True)
     belief = posterior(profile, sigma=2.0, tau=0.7).belief
     mean, covariance = gaussian(profile.values, profile.counts, 2.0, 0.7)
@@ -63,7 +64,6 @@ def test_belief_of_values_is_the_gaussian_posterior():
     np.testing.assert_allclose(belief.deviation, deviation, rtol=0.05)
     np.testing.assert_allclose(belief.low, mean - 1.96 * deviation, atol=0.2 * deviation.max())
     np.testing.assert_allclose(belief.high, mean + 1.96 * deviation, atol=0.2 * deviation.max())
-    assert belief.efficiency > 0.8  # by draws with longer tails than a normal
     gap = mean[0] - mean[1]
     spread = math.sqrt(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
     assert belief.p_above[0, 1] == pytest.approx(special.ndtr(gap / spread), abs=0.03)
@@ -206,7 +206,7 @@ def test_weights_sum_to_the_mean(kind, given):
 
 
 @pytest.mark.parametrize("case", ["unanimous", "favourites", "sparse", "surprising"])
-def test_mean_lies_where_importance_sampling_says(case):
+def test_mean_lies_where_exact_draws_are(case):
     """By ballots that leave room on one side only, to a quarter of a standard deviation; the mode is up to 1.5 off."""
     profile = {
         "unanimous": vt.Profile(ranks=[[1, 2, 3, 4]] * 3, counts=[[50] * 4] * 3),
@@ -219,7 +219,7 @@ def test_mean_lies_where_importance_sampling_says(case):
     }[case]
     outcome = posterior(profile, sigma=1, tau=1)
     belief = outcome.belief
-    assert belief.efficiency > 0.05
+    assert belief.exact
     np.testing.assert_allclose(outcome.scores, belief.mean, atol=0.25 * belief.deviation.min())
 
 
@@ -253,9 +253,13 @@ def test_one_voter_is_not_certain(votes):
 
 
 def unanimous(voters):
-    """P(best) where all say 0 > 1 > 2 once seen and σ is unknown: by draws of μ ~ N(0, 1), log σ ~ N(0, 1.5²)."""
+    """P(best) where all say 0 > 1 > 2 once seen and σ is unknown: by draws of μ ~ N(0, 1) and log σ.
+
+    The latter is as likely as not that of pure noise, else it is N(0, 2²).
+    """
     rng = np.random.default_rng(0)
-    truth, sigma = rng.normal(size=(20_000, 3)), np.exp(1.5 * rng.normal(size=20_000))
+    truth, sigma = rng.normal(size=(20_000, 3)), np.exp(2 * rng.normal(size=20_000))
+    sigma[::2] = 1e6
     a, b, c = (truth / sigma[:, None]).T[..., None]
     z = np.linspace(-8, 8, 201)
     chain = stats.norm.pdf(z) * special.ndtr(a - b - z) * special.ndtr(z + b - c)
@@ -263,10 +267,9 @@ def unanimous(voters):
     return np.bincount(truth.argmax(axis=1), weight, minlength=3) / weight.sum()
 
 
-@pytest.mark.filterwarnings("ignore:the search stopped at its limit")
 @pytest.mark.parametrize("voters", [1, 3, 10, 50])
 def test_unanimity_is_as_sure_as_its_voters_are_many(voters):
-    """0.65, 0.95, 1.00 and 1.00 for the first; over 4 seeds up to ten voters are at most 0.02 off."""
+    """About 0.49, 0.90, 1.00 and 1.00 for the first."""
     p_best = posterior(vt.Profile(ranks=[[1, 2, 3]] * voters)).p_best
     np.testing.assert_allclose(p_best, unanimous(voters), atol=0.03)
 
@@ -638,8 +641,8 @@ def test_what_nobody_compares_is_said():
 
 def test_a_replaced_count_of_a_million_gives_numbers():
     profile = vt.Profile(order=[[*"ABC"]] * 9 + [[*"CBA"]], counts=[[10] * 3] * 9 + [[10**6] * 3])
-    with pytest.warns(vt.InputWarning, match="the most probable truths stand in"):
-        outcome = posterior(profile, sigma=30, tau=1, count_error="replacement:0.1")
+    outcome = posterior(profile, sigma=30, tau=1, count_error="replacement:0.1")
+    assert outcome.status == "converged"
     assert np.isfinite(outcome.scores).all()
     np.testing.assert_allclose(outcome.weights.sum(axis=0), outcome.scores, atol=1e-6)
 
@@ -704,10 +707,11 @@ def test_noise_that_is_not_normal_has_a_belief_where_somebody_saw_less():
 
 
 @pytest.mark.filterwarnings("ignore:the search stopped at its limit")
-def test_a_search_that_does_not_arrive_says_so():
-    """Thirty voters of one mind: sites of expectation propagation that hardly agree in the turns they have."""
+def test_a_search_that_does_not_arrive_says_so(monkeypatch):
+    """Thirty voters of one mind, and hardly any turns for the sites of expectation propagation to agree."""
+    monkeypatch.setattr(propagation, "_TURNS", {True: 2, False: 1})
     counts = np.random.default_rng(3).integers(1, 50, (30, 4))
-    outcome = vt.decide(vt.Profile(ranks=np.tile(np.arange(1, 5), (30, 1)), counts=counts))
+    outcome = vt.decide(vt.Profile(ranks=np.tile(np.arange(1, 5), (30, 1)), counts=counts), sigma=0.3, tau=1)
     assert outcome.status == "stopped at a limit"
     assert any("probabilities may be off" in said for said in outcome.warnings)
     assert json.loads(outcome.to_json())["status"] == "stopped at a limit"

@@ -272,7 +272,9 @@ def test_majority_delta_of_a_lopsided_vote():
     assert delta == pytest.approx(math.sqrt(2) * special.ndtri(0.999), rel=1e-8)
 
 
-def test_majority_says_where_its_delta_is_out_of_reach():
+def test_majority_delta_of_a_vote_of_very_many_to_one():
+    """With equal counts Φ(Δ/s) is the share of the votes: 10¹⁵ to 1 at s = √2."""
     profile = vt.Profile(ranks=[[2, 1], [1, 2]], multiplicity=[1e15, 1])
-    with pytest.warns(vt.InputWarning, match="stopped at its limit"):
-        assert vt.decide(profile, rule="majority").status == "stopped at a limit"
+    outcome = vt.decide(profile, rule="majority")
+    assert outcome.status == "converged"
+    assert outcome.details["delta"] == pytest.approx(-math.sqrt(2) * special.ndtri(1e-15), rel=1e-6)

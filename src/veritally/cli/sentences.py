@@ -177,7 +177,7 @@ def findings(outcome: Outcome) -> list[str]:
             )
     noise = float(outcome.details.get("p_noise", 0))
     if noise > _WORTH_SAYING:
-        lines.append(f"With {percent(noise)} the votes are nothing but noise.")
+        lines.append(f"The votes may be nothing but noise: with {percent(noise)}, which before they were seen was 50%.")
     if belief is None:
         return lines
     if belief.in_sigma:
