@@ -5,7 +5,6 @@ of Newton's method, or of one that learns the curvature on its way. All decision
 have arrived stay where they are.
 """
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -74,7 +73,9 @@ def mode(ballots: Ballots, model: Model) -> Array:
     return _climb(ballots, model, None, 1, _NEAR, _STEPS).truth
 
 
-def peak(ballots: Ballots, model: Model, start: Array | None = None, tolerance: float = NEWTON) -> Peak:
+def peak(
+    ballots: Ballots, model: Model, start: Array | None = None, tolerance: float = NEWTON, rough: bool = False
+) -> Peak:
     """Climb to the mode: near it by gradients alone, then by Newton's method with the exact curvature.
 
     Parameters
@@ -87,12 +88,14 @@ def peak(ballots: Ballots, model: Model, start: Array | None = None, tolerance: 
         Where to begin with Newton's method; by default, where gradients lead.
     tolerance
         How small the last step must be, in standard deviations of the posterior; what is left is about its square.
+    rough
+        Whether rough probabilities and curvatures will do.
     """
     if ballots.counts.dtype.itemsize < 8:
         tolerance = max(tolerance, _NEAR)
     if start is None:
         start = _climb(ballots, model, None, 1, _NEAR, _APPROACH).truth
-    end = _climb(ballots, model, start, 2, tolerance, _STEPS)
+    end = _climb(ballots, model, start, 2, tolerance, _STEPS, rough)
     evidence = end.likelihood + model.log_prior(end.truth, ballots.mask) - log_determinant(end.precision) / 2
     xp = namespace(end.truth)
     arrived = end.arrived & (end.halvings <= _HALVINGS)
@@ -100,7 +103,9 @@ def peak(ballots: Ballots, model: Model, start: Array | None = None, tolerance: 
     return Peak(end.truth, end.precision, evidence, missing)
 
 
-def _climb(ballots: Ballots, model: Model, start: Array | None, order: int, tolerance: float, most: int) -> _Climb:
+def _climb(
+    ballots: Ballots, model: Model, start: Array | None, order: int, tolerance: float, most: int, rough: bool = False
+) -> _Climb:
     """Climb until the next step is within the tolerance, and take it.
 
     With ``order`` 2 by Newton's method. With 1, second derivatives are a rough guess at the start, from what votes tell
@@ -113,7 +118,7 @@ def _climb(ballots: Ballots, model: Model, start: Array | None, order: int, tole
 
     def turn(now: _Climb) -> _Climb:
         # Value, slope and curvature where the last step led; decisions that have arrived are left out.
-        votes = _tally_climbing(ballots, now.trial, model, now.arrived, order)
+        votes = _tally_climbing(ballots, now.trial, model, now.arrived, order, rough)
         value = votes.log_likelihood - xp.sum(now.trial * multiply(prior, now.trial), axis=-1) / 2
         slope = xp.where(mask, votes.gradient - multiply(prior, now.trial), 0)
         margin = xp.finfo(value.dtype).eps * 64 * (1 + xp.abs(value))
@@ -182,20 +187,19 @@ def _secant(precision: Array, step: Array, change: Array) -> Array:
     return xp.where(sound, precision + new - old, precision)
 
 
-def _tally_climbing(ballots: Ballots, truth: Array, model: Model, arrived: Array, order: int) -> LikelihoodSums:
+def _tally_climbing(
+    ballots: Ballots, truth: Array, model: Model, arrived: Array, order: int, rough: bool
+) -> LikelihoodSums:
     """Tally the decisions that have not arrived; the others are 0. JAX, whose programs have one shape, tallies all."""
-    means = model.means
     if is_jax(truth) or not np.any(arrived):
-        return tally(ballots, truth, means, order)
+        return tally(ballots, truth, model.means, order, rough)
     depth = arrived.ndim
     rest = np.flatnonzero(~arrived)
 
     def climbing(x: Array) -> Array:
         return np.broadcast_to(x, (*arrived.shape, *x.shape[depth:])).reshape(-1, *x.shape[depth:])[rest]
 
-    if np.ndim(means.sigma) > depth:
-        means = replace(means, sigma=climbing(means.sigma))
-    few = tally(ballots.map(climbing), climbing(truth), means, order)
+    few = tally(ballots.map(climbing), climbing(truth), model.map(climbing, arrived.shape).means, order, rough)
 
     def put_back(x: Array) -> Array:
         whole = np.zeros((arrived.size, *x.shape[1:]), dtype=x.dtype)

@@ -29,6 +29,7 @@ import numpy as np
 from veritally.arrays import Array, is_jax, namespace, possible, while_loop
 from veritally.inference.linear import from_diagonal, inverse, multiply, solve
 from veritally.inference.optimiser import peak
+from veritally.likelihood.chain import FEW
 from veritally.likelihood.votes import derivatives
 from veritally.model.model import Model
 from veritally.progress import report
@@ -46,6 +47,7 @@ _TURNS = {True: 12, False: 60}  # with rough probabilities, and with exact ones
 _UNSETTLED = 0.3  # standard deviations that the mean still moved: too far for evidence
 _PARTS = 0.1, 1.5  # least and most of the way to where sites lead that is gone in one turn
 _LEAST = 1e-9  # of the variance: that of one alternative apart from a common shift
+_FAR_FROM_SURE = 0.9  # of that, up to which matrices have inverses without more ado
 _MOST_SURE = 1 - 1e-9  # of what is known to be known from one voter
 _AT_ONCE = 4096  # voters
 _CELLS = 30_000  # voters × alternatives² up to which it is always done
@@ -210,7 +212,7 @@ def moments(
         if possible(wanted & reached):
             return _propagated(ballots, model, rough, near)
         fell_back = wanted
-    return _at_mode(ballots, model, fell_back, near)
+    return _at_mode(ballots, model, fell_back, rough, near)
 
 
 def slope_of_evidence(mean: Array, covariance: Array, model: Model, mask: Array) -> Array:
@@ -264,9 +266,19 @@ def means_without(ballots: Ballots, model: Model, known: Moments) -> Array:
     return namespace(ballots.counts).concat(results, axis=-2)
 
 
-def _at_mode(ballots: Ballots, model: Model, fell_back: Array, near: Near | None = None) -> Moments:
+def _at_mode(
+    ballots: Ballots, model: Model, fell_back: Array, rough: bool = False, near: Near | None = None
+) -> Moments:
     """Return mode and curvature there for mean and precision."""
-    found = peak(ballots, model, None if near is None else near.mean)
+    start = None if near is None else near.mean
+    if model.means.counts is None:  # else curvatures may have any sign far from the mode
+        start = (
+            namespace(ballots.counts).zeros(ballots.mask.shape, dtype=ballots.counts.dtype) if start is None else start
+        )
+        found = peak(ballots, model, start, _LOOK, rough=True)
+        start = found.truth
+    if not rough or model.means.counts is not None:
+        found = peak(ballots, model, start)
     return Moments(found.truth, found.precision, None, None, found.log_evidence, found.missing, fell_back)
 
 
@@ -288,8 +300,9 @@ def _settled(ballots: Ballots, model: Model, rough: bool, near: Near | None) -> 
     """Do so for a flat batch."""
     xp = namespace(ballots.counts)
     votes = _Votes.of(ballots, model)
-    sites = _settle(votes, votes.start(near), True, _LOOK if rough else _ROUGHLY)
-    if not rough:
+    few = ballots.mask.shape[-1] <= FEW
+    sites = _settle(votes, votes.start(near), True, _LOOK if rough else _SMALL if few else _ROUGHLY)
+    if not rough and not few:
         ones = xp.ones_like(sites.part)
         sites = _settle(votes, sites._replace(moved=xp.inf * ones, part=ones, turn=xp.asarray(0)), False, _SMALL)
     precision, times = votes.total(sites.precision), votes.times
@@ -446,6 +459,10 @@ def _site_precision(curvature: Array, variance: Array) -> tuple[Array, Array]:
     xp = namespace(curvature)
     root = xp.sqrt(variance)
     scaled = -curvature * root[..., None] * root[..., None, :]
+    if not is_jax(scaled) and np.max(np.sum(np.abs(scaled), axis=-1), initial=0) < _FAR_FROM_SURE:
+        rest = np.eye(scaled.shape[-1]) - scaled
+        site = (np.linalg.inv(rest) - np.eye(scaled.shape[-1])) / (root[..., None] * root[..., None, :])
+        return site, -np.linalg.slogdet(rest)[1]
     values, vectors = xp.linalg.eigh(xp.where(xp.isfinite(scaled), scaled, 0))  # what is not finite comes out as such
     values = xp.minimum(values, xp.asarray(_MOST_SURE, dtype=values.dtype))
     vectors = vectors / root[..., None]

@@ -27,6 +27,7 @@ from veritally.likelihood.quadrature import Fineness, grid
 from veritally.likelihood.walk import Tiers, Walk
 from veritally.model.means import Spread
 
+FEW = 3  # alternatives, whose second derivatives are hardly dearer than about what they are
 _LOST = 1e6  # of the smallest numbers: probabilities below have lost their digits
 
 
@@ -99,7 +100,7 @@ def chain(
     second = None
     if order > 1:
         found = xp.where(lost, xp.inf, whole)
-        if rough and not possible(tiers.first | tiers.last):
+        if rough and n > FEW and not possible(tiers.first | tiers.last):
             second = chained_curvature(walk, above, below, found, slope)
         else:
             second = curvature(walk, top, bottom, above, below, found, slope)

@@ -72,7 +72,7 @@ def derivatives(ballots: Ballots, truth: Array, means: VoterMeans, order: int = 
     return (entry.rough or entry.derivatives if rough else entry.derivatives)(ballots, truth, means, order)
 
 
-def tally(ballots: Ballots, truth: Array, means: VoterMeans, order: int = 1) -> LikelihoodSums:
+def tally(ballots: Ballots, truth: Array, means: VoterMeans, order: int = 1, rough: bool = False) -> LikelihoodSums:
     """Σ_i multiplicity_i of each voter's derivatives; voters are worked through in pieces."""
     xp = namespace(ballots.counts, truth)
     voters, n = ballots.counts.shape[-2:]
@@ -81,7 +81,7 @@ def tally(ballots: Ballots, truth: Array, means: VoterMeans, order: int = 1) -> 
     for start in range(0, voters, width):
         piece = ballots.take_voters(slice(start, start + width)) if width < voters else ballots
         times = piece.multiplicity
-        log_prob, gradient, second = derivatives(piece, truth, means, order)
+        log_prob, gradient, second = derivatives(piece, truth, means, order, rough)
         information = _ENTRIES[type(piece)].information
         parts.append(
             (
