@@ -4,6 +4,8 @@ import numpy as np
 
 from veritally.arrays.libraries import Array, is_jax, namespace, require_jax
 
+_ONE_THREAD = 1 << 18  # multiplications up to which OpenBLAS stays on one thread: several take longer, for so little
+
 
 def over_voters(x: Array, times: Array) -> Array:
     """Σ_i times_i · x_ij: the sum of ``(..., voter, alternative)`` weighed by ``(..., voter)``."""
@@ -16,7 +18,12 @@ def product(x: Array, matrix: Array) -> Array:
     """Multiply ``(..., k)`` by a matrix ``(k, l)``, in full precision also where an accelerator would take less."""
     if is_jax(x):
         return namespace(x).matmul(x, matrix, precision="highest")
-    return (x.reshape(-1, x.shape[-1]) @ matrix).reshape(*x.shape[:-1], matrix.shape[-1])
+    rows = x.reshape(-1, x.shape[-1])
+    result = np.empty((len(rows), matrix.shape[-1]), dtype=np.result_type(x, matrix))
+    step = max(1, _ONE_THREAD // matrix.size)
+    for start in range(0, len(rows), step):
+        np.matmul(rows[start : start + step], matrix, out=result[start : start + step])
+    return result.reshape(*x.shape[:-1], matrix.shape[-1])
 
 
 def inner(x: Array, y: Array) -> Array:

@@ -120,7 +120,7 @@ class Posterior(Rule):
         warnings = {} if is_traced(scores) else links.warnings(ballots)
         pooled = tuple((self.pooled or {}).values())
         unknown = self.sigma is None and not isinstance(self.scale, float)
-        details = {"p_noise": found.p_noise} if unknown and not is_traced(scores) else {}
+        details = {"p_noise": found.p_noise} if unknown and not pooled and not is_traced(scores) else {}
         return Fit(
             scores,
             rounding,
