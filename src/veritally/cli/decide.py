@@ -158,7 +158,8 @@ def decide(
         profile = read(file, ballots=ballots, lower_is_better=lower_is_better, counts=counts, unranked=unranked)
     if _has_one_noise(profile, rule, parameters):
         parameters["scale"] = "pooled"
-    asked = questions(profile, rule, choose=choose, tie_break=tie_break or "error", seed=seed, **parameters)
+    with working(file):  # of many decisions, some tell the noise of all
+        asked = questions(profile, rule, choose=choose, tie_break=tie_break or "error", seed=seed, **parameters)
     if plot is not None and len(asked) > 1:  # a picture is of all
         asked = [Question.of(profile, rule, choose, tie_break or "error", seed, parameters)]
     with progress_bar(f"Deciding {Path(file).name}") as show:
@@ -229,10 +230,8 @@ def _decided(asked: list[Question], show: ProgressDisplay) -> Iterator[Outcome]:
     for done, question in enumerate(asked):
         with listening(lambda share, done=done: follow(done, _FIT * share)):  # type: ignore[misc]
             outcome = question.outcome()
-        singles = outcome.singles()
-        for number, (_, one) in enumerate(singles):
-            follow(done, _FIT + (1 - _FIT) * number / len(singles))
-            _ = one.belief
+        follow(done, _FIT)
+        _ = outcome.belief
         show.hide()
         if len(asked) == 1:
             _warn(outcome.rule_warnings)
