@@ -166,7 +166,8 @@ def _bar(value: float, values: list[float], colour: str, width: int = _BAR) -> B
     """Draw a bar from zero, on the scale of all ``values``."""
     low, high = min(0.0, *values), max(0.0, *values)
     size = high - low or 1.0
-    return Bar(size, min(value, 0.0) - low, max(value, 0.0) - low, width=width, color=colour)
+    ends = (round((end - low) / size, 9) for end in (min(value, 0.0), max(value, 0.0)))  # without rounding's last digits
+    return Bar(1, *ends, width=width, color=colour)
 
 
 def _contributions(console: Console, explanation: Explanation) -> Table:
