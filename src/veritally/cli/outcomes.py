@@ -166,7 +166,9 @@ def _bar(value: float, values: list[float], colour: str, width: int = _BAR) -> B
     """Draw a bar from zero, on the scale of all ``values``."""
     low, high = min(0.0, *values), max(0.0, *values)
     size = high - low or 1.0
-    ends = (round((end - low) / size, 9) for end in (min(value, 0.0), max(value, 0.0)))  # without rounding's last digits
+    ends = (
+        round((end - low) / size, 9) for end in (min(value, 0.0), max(value, 0.0))
+    )  # without rounding's last digits
     return Bar(1, *ends, width=width, color=colour)
 
 

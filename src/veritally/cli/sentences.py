@@ -157,9 +157,10 @@ def pooled(outcome: Outcome) -> list[str]:
     for noise in outcome.pooled_noise:
         known = noise.to_dict()
         what = "σ/τ" if noise.unknown == "sigma" else "τ"
+        of_sigma = "" if noise.sigma is None else f", and σ = {noise.sigma:.2g}"
         lines.append(
             f"One {what} for {noise.decisions:,} decisions: {known['typical']:.2g} ({known['low']:.2g} to "
-            f"{known['high']:.2g}), from which each may differ by a factor of {known['factor']:.2g}; "
+            f"{known['high']:.2g}), from which each may differ by a factor of {known['factor']:.2g}{of_sigma}; "
             "--scale each finds one for each."
         )
     return lines

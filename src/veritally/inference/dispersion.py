@@ -2,9 +2,12 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from veritally.arrays import Array, namespace
 from veritally.votes.ballots import Ballots
 
+_PRIOR_FREEDOM = 0.5, 1e4  # least and most degrees of freedom that what decisions have in common counts for
 _SHARED = 5.0  # degrees of freedom that all alternatives together lend to each
 
 
@@ -47,6 +50,26 @@ def dispersion(values: Array, counts: Array, multiplicity: Array) -> Dispersion:
     pooled = xp.where(known, pooled, 1)[..., None]
     own = (squares + _SHARED * pooled) / (freedom + _SHARED)
     return Dispersion(xp.sqrt(xp.where(known[..., None], own, pooled)), xp.where(known, number, 0))
+
+
+def common_dispersion(sigma: Array, freedom: Array) -> tuple[float, float]:
+    """Return the σ that decisions have in common, and how many degrees of freedom that counts for in each.
+
+    Of each decision, σ and its degrees of freedom, ``(decision,)``, are known. Variances over decisions are taken for
+    inverse chi-squared, by mean and variance of their logarithms (Smyth 2004).
+    """
+    from scipy.optimize import brentq
+    from scipy.special import polygamma
+
+    half, logs = freedom / 2, 2 * np.log(sigma)
+    logs = logs - polygamma(0, half) + np.log(half)
+    rest = float(np.var(logs, ddof=1) - np.mean(polygamma(1, half)))
+    least, most = _PRIOR_FREEDOM
+    if rest <= polygamma(1, most / 2):
+        prior = most
+    else:
+        prior = max(least, 2 * brentq(lambda x: polygamma(1, x) - rest, 1e-3, most / 2))
+    return float(np.exp((np.mean(logs) + polygamma(0, prior / 2) - np.log(prior / 2)) / 2)), float(prior)
 
 
 def geometric_mean(sigma: Array, mask: Array) -> Array:

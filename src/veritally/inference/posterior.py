@@ -10,6 +10,8 @@ import numpy as np
 
 from veritally.arrays import Array, is_jax, namespace
 from veritally.inference.dispersion import (
+    Dispersion,
+    common_dispersion,
     dispersion,
     geometric_mean,
     log_typical_count,
@@ -173,10 +175,16 @@ def pool(ballots: Ballots, given: Assumptions) -> dict[str, PooledNoise]:
         votes = group.ballots.simplest()
         number = len(votes.mask)
         chosen = np.unique(np.linspace(0, number - 1, min(number, _TELLING)).astype(int))
-        few = _some_voters(votes.map(itemgetter(chosen)))
-        sigma, _ = _known_sigma(_worth(few, given), given)
+        few, kind = _some_voters(votes.map(itemgetter(chosen))), _kind(votes)
+        sigma, freedom = _known_sigma(_worth(few, given), given)
         if number < POOLED or (sigma is not None and given.tau is not None):
             continue
+        common: tuple[float, float] | tuple[()] = ()
+        if sigma is not None and np.sum(np.isfinite(freedom) & (freedom > 0)) >= POOLED:
+            told = np.isfinite(freedom) & (freedom > 0)
+            common = common_dispersion(geometric_mean(sigma, few.mask)[told], freedom[told])
+            known = PooledNoise(kind, "tau", 0, 0, 0, 0, number, *common)
+            sigma, _ = _known_sigma(_worth(few, given), replace(given, pooled={kind: known}))
         unknown = _unknown_noise(few, given, sigma)
         seen = look_around(partial(_look, few, given, unknown), WEAK, len(chosen), unknown.middle)
         ends = np.concat([np.ravel(unknown.middle + end) for end in REACH])
@@ -184,8 +192,9 @@ def pool(ballots: Ballots, given: Assumptions) -> dict[str, PooledNoise]:
         def evidence(log: Array, unknown: _Unknown = unknown, seen: Looks = seen) -> Array:
             return seen.evidence(np.clip(unknown.u(log), *REACH))
 
-        kind, what = _kind(votes), "sigma" if sigma is None else "tau"
-        found[kind] = PooledNoise(kind, what, *pooled(evidence, float(np.min(ends)), float(np.max(ends))), number)
+        what = "sigma" if sigma is None else "tau"
+        middle = pooled(evidence, float(np.min(ends)), float(np.max(ends)))
+        found[kind] = PooledNoise(kind, what, *middle, number, *common)
     return found
 
 
@@ -321,11 +330,21 @@ def _known_sigma(ballots: Ballots, given: Assumptions) -> tuple[Array | None, Ar
     measured = ballots.measurements()
     if measured is None:
         return None, sure
-    found = dispersion(*measured, ballots.multiplicity)
+    found = _shrunk(dispersion(*measured, ballots.multiplicity), ballots.mask, given.pooled.get(_kind(ballots)))
     # Where nothing tells σ, the noise of a typical mean is taken to be as large as the spread of the truths.
     level = xp.exp(log_typical_count(ballots) / 2) * spread_of_means(*measured, ballots.multiplicity) / 2**0.5
     sigma = xp.where((found.freedom > 0)[..., None], found.sigma, level[..., None])
     return xp.broadcast_to(sigma, shape), found.freedom
+
+
+def _shrunk(found: Dispersion, mask: Array, common: PooledNoise | None) -> Dispersion:
+    """Draw σ to what decisions have in common."""
+    if common is None or common.sigma is None or common.freedom is None:
+        return found
+    level = geometric_mean(found.sigma, mask)
+    freedom = found.freedom + common.freedom
+    square = (common.freedom * common.sigma**2 + found.freedom * level**2) / freedom
+    return Dispersion(found.sigma * (np.sqrt(square) / level)[..., None], freedom)
 
 
 def _unknown_noise(ballots: Ballots, given: Assumptions, sigma: Array | None) -> _Unknown:

@@ -287,6 +287,8 @@ class PooledNoise(NamedTuple):
         The ends of the 95% interval of the centre.
     decisions
         How many there are.
+    sigma, freedom
+        Of values, the σ that decisions have in common, and how many degrees of freedom it counts for in each.
     """
 
     votes: str
@@ -296,12 +298,14 @@ class PooledNoise(NamedTuple):
     low: float
     high: float
     decisions: int
+    sigma: float | None = None
+    freedom: float | None = None
 
-    def to_dict(self) -> dict[str, str | float]:
+    def to_dict(self) -> dict[str, str | float | None]:
         """Return it as plain objects: typical value, its 95% interval, and the factor by which decisions differ."""
         typical, low, high, factor = (math.exp(x) for x in (self.centre, self.low, self.high, self.deviation))
         numbers = {"decisions": self.decisions, "typical": typical, "low": low, "high": high, "factor": factor}
-        return {"votes": self.votes, "unknown": self.unknown, **numbers}
+        return {"votes": self.votes, "unknown": self.unknown, **numbers, "sigma": self.sigma}
 
 
 def pooled(evidence: Callable[[Array], Array], low: float, high: float) -> tuple[float, float, float, float]:
