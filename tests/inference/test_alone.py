@@ -6,7 +6,7 @@ from scipy import special
 
 import veritally as vt
 from support import random_profile
-from veritally.inference import posterior, propagation, sampling
+from veritally.inference import noise, propagation, sampling
 
 FULL = vt.Profile(order=[[*"ABCD"], [*"BACD"], [*"DCBA"]], counts=[[9, 2, 1, 5], [1, 1, 4, 4], [2, 7, 7, 1]])
 FAVOURITES = vt.Profile(top=[*"AAC"], alternatives=[*"ABCD"], counts=[[3, 5, 1, 8], [2, 2, 2, 2], [9, 1, 4, 1]])
@@ -81,8 +81,8 @@ def test_a_decision_without_values_is_one_of_rankings_also_beside_others_with_va
 @pytest.mark.parametrize("told", [{"sigma": 3, "tau": 1}, {}])
 def test_decisions_of_a_batch_say_what_they_say_alone(told, monkeypatch):
     """Of different sizes; one is so large that a part of its voters tells the scale, and the mode will do."""
-    monkeypatch.setattr(posterior, "_LEAST", 10)
-    monkeypatch.setattr(posterior, "_MANY", 30)
+    monkeypatch.setattr(noise, "_LEAST", 10)
+    monkeypatch.setattr(noise, "_MANY", 30)
     monkeypatch.setattr(propagation, "_CELLS", 100)
     monkeypatch.setattr(propagation, "_FEW", 0)
     profiles = [random_profile(seed, voters, n) for seed, voters, n in ((9, 5, 3), (8, 2, 6), (7, 24, 4))]

@@ -10,7 +10,8 @@ from support import values_profiles
 from veritally.arrays.special import normal_scores
 from veritally.inference import gibbs
 from veritally.inference.gibbs import sample, saturation, within_reach
-from veritally.inference.posterior import Assumptions, infer
+from veritally.inference.noise import Assumptions
+from veritally.inference.posterior import infer
 from veritally.model.means import VoterMeans
 from veritally.model.mixtures import mixture
 from veritally.model.observation import StudentNoise

@@ -14,7 +14,7 @@ from veritally.cli.progress import ProgressDisplay, duration, progress_bar, work
 from veritally.cli.screen import say
 from veritally.decide import Question, questions
 from veritally.errors import InputError, InputWarning, quoted
-from veritally.inference.posterior import POOLED
+from veritally.inference.pooling import POOLED
 from veritally.io.votes import read
 from veritally.outcome import Outcome, WarningLines
 from veritally.progress import listening

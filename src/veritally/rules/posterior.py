@@ -12,7 +12,9 @@ from veritally.inference import links
 from veritally.inference.belief import Belief
 from veritally.inference.dispersion import log_typical_count
 from veritally.inference.mixture import PosteriorMixture
-from veritally.inference.posterior import Assumptions, infer, infer_mode, most_probable, pool
+from veritally.inference.noise import Assumptions
+from veritally.inference.pooling import pool
+from veritally.inference.posterior import infer, infer_mode, most_probable
 from veritally.inference.propagation import Estimate, means_without, moments, pulls
 from veritally.inference.sampling import believe, normal_p_best
 from veritally.inference.scale import PooledNoise

@@ -1,0 +1,205 @@
+"""The noise of votes: what is taken as given of it, what values tell, and what is left unknown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from veritally.arrays import Array, is_jax, namespace
+from veritally.inference.dispersion import (
+    Dispersion,
+    dispersion,
+    geometric_mean,
+    log_typical_count,
+    noise_of_means,
+    spread_of_means,
+)
+from veritally.inference.linear import inverse
+from veritally.inference.propagation import Estimate, Near, moments, slope_of_evidence
+from veritally.inference.scale import DOUBTFUL, WEAK, Looks, NoisePrior, PooledNoise
+from veritally.model.means import Counts, VoterMeans, effective
+from veritally.model.model import Model
+from veritally.votes.ballots import Ballots
+from veritally.votes.mixed import Mixed
+
+_MANY = 3000  # votes beyond which a part of the voters tells the noise well enough
+_LEAST = 100  # voters who do so
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What is taken as given of how votes come about, and what is asked.
+
+    Attributes
+    ----------
+    sigma
+        The standard deviation of one observation, one for all alternatives or one for each; None if unknown.
+    tau
+        The standard deviation of the truths; None if unknown.
+    cap
+        The most that a count may count for; None for any.
+    counts
+        What counts stand for, where they are doubtful or observations are not normal; else None.
+    between
+        ω²/σ², by which voters differ however much they saw.
+    estimate
+        Whether the mean of the truths is asked for, or only their mode.
+    scale
+        σ/τ, where it is known though σ or τ is not.
+    pooled
+        What all decisions of a kind tell about the noise, by kind; empty where each tells its own.
+    """
+
+    sigma: float | tuple[float, ...] | None
+    tau: float | None
+    cap: float | None = None
+    counts: Counts | None = None
+    between: Any = 0.0
+    estimate: Estimate = "mean"
+    scale: float | None = None
+    pooled: Mapping[str, PooledNoise] = field(default_factory=dict)
+
+    def means(self, sigma: Array) -> VoterMeans:
+        """Return how voters' means spread for this σ, ``(..., alternative)``."""
+        return VoterMeans(sigma[..., None, :], self.cap, self.counts, self.between)
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """What is unknown of the noise, u = log(σ/τ) from a middle on: σ, where nothing tells it, else τ.
+
+    Attributes
+    ----------
+    middle
+        Where its logarithm is expected, ``(decision,)``.
+    sigma
+        σ where it is known, ``(decision, alternative)``, so that τ is not; else None.
+    tau
+        τ where σ is not known.
+    alternatives
+        How many there are.
+    """
+
+    middle: Array
+    sigma: Array | None
+    tau: float
+    alternatives: int
+
+    def u(self, logarithm: Array | float) -> Array:
+        """Return u where log σ, or log τ, is known, ``(..., decision)``."""
+        return logarithm - self.middle if self.sigma is None else self.middle - logarithm
+
+    def prior(self, pooled: PooledNoise | None) -> NoisePrior:
+        """Return what is known of u beforehand; that votes may be nothing but noise, where they do not tell σ."""
+        if pooled is None:
+            return DOUBTFUL if self.sigma is None else WEAK
+        return NoisePrior(self.u(pooled.centre), pooled.deviation, 0.0)
+
+    def scale(self, quantiles: Array, mask: Array) -> Array:
+        """Return σ/τ at quantiles of u, ``(decision, quantile)``."""
+        sigma, tau = self.at(quantiles, np.arange(len(self.middle)))
+        return namespace(tau).moveaxis(geometric_mean(sigma, mask) / tau, 0, -1)
+
+    def at(self, u: Array, rows: Array) -> tuple[Array, Array]:
+        """Return σ ``(value, decision, alternative)`` and τ ``(value, decision)`` of some decisions."""
+        xp = namespace(u)
+        if self.sigma is None:
+            sigma = xp.exp(self.middle[rows] + u)[..., None]
+            return xp.broadcast_to(sigma, (*u.shape, self.alternatives)), xp.full_like(u, self.tau)
+        return xp.broadcast_to(self.sigma[rows], (len(u), *self.sigma[rows].shape)), xp.exp(self.middle[rows] - u)
+
+
+def kind_of(ballots: Ballots) -> str:
+    """Return the kinds of votes that there are."""
+    parts = ballots.parts if isinstance(ballots, Mixed) else (ballots,)
+    return "+".join(type(part).__name__.lower() for part in parts)
+
+
+def known_sigma(ballots: Ballots, given: Assumptions) -> tuple[Array | None, Array]:
+    """Return σ as given or as values tell it, ``(..., alternative)``, None if unknown, and its freedom."""
+    xp = namespace(ballots.counts)
+    shape = ballots.mask.shape
+    sure = xp.full(shape[:-1], xp.inf, dtype=ballots.counts.dtype)
+    if given.sigma is not None:
+        return xp.broadcast_to(xp.asarray(given.sigma, dtype=sure.dtype), shape), sure
+    measured = ballots.measurements()
+    if measured is None:
+        return None, sure
+    found = _shrunk(dispersion(*measured, ballots.multiplicity), ballots.mask, given.pooled.get(kind_of(ballots)))
+    # Where nothing tells σ, the noise of a typical mean is taken to be as large as the spread of the truths.
+    level = xp.exp(log_typical_count(ballots) / 2) * spread_of_means(*measured, ballots.multiplicity) / 2**0.5
+    sigma = xp.where((found.freedom > 0)[..., None], found.sigma, level[..., None])
+    return xp.broadcast_to(sigma, shape), found.freedom
+
+
+def unknown_noise(ballots: Ballots, given: Assumptions, sigma: Array | None) -> Unknown:
+    """Return what is to be searched for: σ if nothing tells it, with τ given or 1, else τ."""
+    xp = namespace(ballots.counts)
+    counted = worth(ballots, given)
+    n = ballots.mask.shape[-1]
+    if sigma is None:
+        tau = 1.0 if given.tau is None else float(given.tau)
+        return Unknown(log_typical_count(counted) / 2 + np.log(tau), None, tau, n)
+    measured = counted.measurements()
+    middle = xp.log(geometric_mean(sigma, ballots.mask)) - log_typical_count(counted) / 2
+    if measured is not None:
+        spread = spread_of_means(*measured, counted.multiplicity)
+        middle = xp.log(xp.maximum(spread, noise_of_means(counted, sigma)))
+    return Unknown(middle, sigma, np.nan, n)
+
+
+def look_at(few: Ballots, given: Assumptions, unknown: Unknown, u: Array, rows: Array, near: Looks | None) -> Looks:
+    """Look at values of u of some decisions, roughly."""
+    several = (few if len(rows) == len(few.mask) else few.map(itemgetter(rows))).stacked(len(u))
+    sigma, tau = unknown.at(u, rows)
+    model = Model.of(several, tau, given.means(sigma))
+    start = None if near is None else Near(near.mean, near.covariance)
+    known = moments(several, model, given.estimate, rough=True, near=start)
+    covariance = inverse(known.precision)
+    slope = slope_of_evidence(known.mean, covariance, model, several.mask)
+    return Looks(u, known.log_evidence, slope, known.mean, covariance)
+
+
+def some_voters(ballots: Ballots) -> Ballots:
+    """Return some of the voters where there are very many, evenly chosen from those who say something."""
+    voters, most = voters_of(ballots), most_voters(ballots)
+    if not np.any(voters > most):
+        return ballots
+    xp = namespace(ballots.counts)
+    step = xp.asarray(-(-voters // most))[..., None]
+    present = xp.ones(ballots.multiplicity.shape, dtype=bool) if is_jax(ballots.counts) else ballots.multiplicity > 0
+    place = xp.cumulative_sum(xp.astype(present, xp.int32), axis=-1) - 1
+    chosen = present & (place % step == 0)
+    number = int(np.max(-(-voters // -(-voters // most))))
+    first = xp.argsort(xp.astype(~chosen, xp.int32), axis=-1, stable=True)[..., :number]
+    return ballots.weighed(xp.where(chosen, ballots.multiplicity, 0)).take_voters(first)
+
+
+def voters_of(ballots: Ballots) -> Array:
+    """Return how many ballots say something, ``(...)``; in JAX, whose programs have one shape, how many there are."""
+    if is_jax(ballots.counts):
+        return np.full(ballots.mask.shape[:-1], ballots.counts.shape[-2])
+    return np.sum(ballots.multiplicity > 0, axis=-1)
+
+
+def most_voters(ballots: Ballots) -> Array:
+    """Return of how many voters the scale is found, at most, ``(...)``."""
+    n = ballots.counts.shape[-1] if is_jax(ballots.counts) else np.sum(ballots.mask, axis=-1)
+    return np.maximum(_LEAST, _MANY // np.maximum(n, 1))
+
+
+def worth(ballots: Ballots, given: Assumptions) -> Ballots:
+    """Count observations for what they are worth if voters differ besides."""
+    return ballots.with_counts(effective(ballots.counts, given.between))
+
+
+def _shrunk(found: Dispersion, mask: Array, common: PooledNoise | None) -> Dispersion:
+    """Draw σ to what decisions have in common."""
+    if common is None or common.sigma is None or common.freedom is None:
+        return found
+    level = geometric_mean(found.sigma, mask)
+    freedom = found.freedom + common.freedom
+    square = (common.freedom * common.sigma**2 + found.freedom * level**2) / freedom
+    return Dispersion(found.sigma * (np.sqrt(square) / level)[..., None], freedom)
