@@ -23,6 +23,7 @@ from veritally.inference.noise import (
 from veritally.inference.optimiser import mode
 from veritally.inference.propagation import Moments, Near, moments, reach
 from veritally.inference.scale import REACH, NoisePrior, look_around, stand_ins
+from veritally.likelihood.chain import FEW
 from veritally.model.model import Model
 from veritally.votes.ballots import Ballots
 
@@ -169,4 +170,5 @@ def _way(ballots: Ballots) -> Array:
     """Return a number for the way that each decision of a batch goes, ``(...)``, which is the way it would go alone."""
     wanted, reached = reach(ballots)
     many = voters_of(ballots) > most_voters(ballots)
-    return (wanted & reached) + 2 * many + 4 * ballots.composition()
+    few = np.minimum(np.sum(ballots.mask, axis=-1), FEW + 1)  # alternatives, for which there are closed forms
+    return (wanted & reached) + 2 * many + 4 * few + 4 * (FEW + 2) * ballots.composition()
