@@ -22,6 +22,22 @@ def listening(listener: Callable[[float], None]) -> Iterator[None]:
         _listener.reset(token)
 
 
+@contextmanager
+def stretch(low: float, high: float) -> Iterator[None]:
+    """Take what is reported within for the stretch of the whole work from ``low`` to ``high``.
+
+    >>> with listening(print), stretch(0.5, 1.0):
+    ...     report(0.5)
+    0.75
+    """
+    listener = _listener.get()
+    if listener is None:
+        yield
+        return
+    with listening(lambda share: listener(low + (high - low) * share)):
+        yield
+
+
 def report(share: float) -> None:
     """Tell the listener, if there is one, what share of the work is done."""
     listener = _listener.get()

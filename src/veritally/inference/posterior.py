@@ -25,11 +25,13 @@ from veritally.inference.propagation import Moments, Near, moments, reach
 from veritally.inference.scale import REACH, NoisePrior, look_around, stand_ins
 from veritally.likelihood.chain import FEW
 from veritally.model.model import Model
+from veritally.progress import stretch
 from veritally.votes.ballots import Ballots
 
 _COMMON = 3  # values that do where many decisions have told the noise better than one can
 _ROUGH = 3.0  # by which log-evidence may be off where it was looked at roughly
 _NEGLIGIBLE = 1e-3  # probability
+_SEARCH = 0.5  # of the work, about, to find the noise
 
 
 def infer(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
@@ -43,7 +45,11 @@ def infer(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
         return _infer_alike(ballots.simplest(), given)
     groups = grouped(ballots, way, cut=not isinstance(given.sigma, tuple))  # else there is one σ for each alternative
     groups = [group._replace(ballots=group.ballots.simplest()) for group in groups]
-    return joined(groups, [_infer_alike(group.ballots, given) for group in groups], ballots)
+    found = []
+    for number, group in enumerate(groups):
+        with stretch(number / len(groups), (number + 1) / len(groups)):
+            found.append(_infer_alike(group.ballots, given))
+    return joined(groups, found, ballots)
 
 
 def infer_mode(ballots: Ballots, given: Assumptions) -> Array:
@@ -89,12 +95,15 @@ def _infer_alike(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
     every = np.arange(batch[0])
     if few is ballots and common is not None and common.deviation <= _told_apart(ballots):
         return _at_common_noise(ballots, given, unknown, prior, freedom)
-    values = stand_ins(look_around(partial(look_at, few, given, unknown), prior, batch[0], unknown.middle), prior)
+    with stretch(0, _SEARCH):
+        seen = look_around(partial(look_at, few, given, unknown), prior, batch[0], unknown.middle)
+    values = stand_ins(seen, prior)
     near = values.near
     said = {"scale": unknown.scale(values.quantiles, ballots.mask), "p_noise": values.p_noise}
     if few is ballots:
         start = Near(near.mean, near.covariance)
-        found = _at_scales(ballots, given, *unknown.at(near.u, every), values.weight, freedom, start)
+        with stretch(_SEARCH, 1):
+            found = _at_scales(ballots, given, *unknown.at(near.u, every), values.weight, freedom, start)
         more = found.moments.log_evidence - near.log_evidence
         weight = values.weight * xp.exp(xp.where(xp.isnan(more), 0, xp.clip(more, -_ROUGH, _ROUGH)))
         weight = weight / xp.sum(weight, axis=0)

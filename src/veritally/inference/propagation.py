@@ -32,20 +32,22 @@ from veritally.inference.optimiser import peak
 from veritally.likelihood.chain import FEW
 from veritally.likelihood.votes import derivatives
 from veritally.model.model import Model
-from veritally.progress import report
+from veritally.progress import report, stretch
 from veritally.votes.ballots import Ballots
 from veritally.votes.pairs import Pairs
 from veritally.votes.values import Values
 
 Estimate: TypeAlias = Literal["mean", "mode"]
 
-_START = 0.6  # of the whole work that is done before, about
+_ROUGH_SHARE = 0.3  # of the work that rough probabilities take, about
 _LOOK = 0.1  # standard deviations that the mean may still move where a look is enough, ...
 _ROUGHLY = 0.03  # ... where rough probabilities are left, and ...
 _SMALL = 3e-3  # ... where exact ones are; and of itself that a precision may
 _TURNS = {True: 12, False: 60}  # with rough probabilities, and with exact ones
 _UNSETTLED = 0.3  # standard deviations that the mean still moved: too far for evidence
-_PARTS = 0.1, 1.5  # least and most of the way to where sites lead that is gone in one turn
+_PARTS = 0.05, 1.3  # least and most of the way to where sites lead that is gone in one turn
+_GROWTH = 2.0  # times as far as before that may be, at most
+_BACK = 4.0  # times less far it is after a step that could not be taken
 _LEAST = 1e-9  # of the variance: that of one alternative apart from a common shift
 _FAR_FROM_SURE = 0.9  # of that, up to which matrices have inverses without more ado
 _MOST_SURE = 1 - 1e-9  # of what is known to be known from one voter
@@ -301,7 +303,8 @@ def _settled(ballots: Ballots, model: Model, rough: bool, near: Near | None) -> 
     xp = namespace(ballots.counts)
     votes = _Votes.of(ballots, model)
     few = ballots.mask.shape[-1] <= FEW
-    sites = _settle(votes, votes.start(near), True, _LOOK if rough else _SMALL if few else _ROUGHLY)
+    with stretch(0, _ROUGH_SHARE):
+        sites = _settle(votes, votes.start(near), True, _LOOK if rough else _SMALL if few else _ROUGHLY)
     if not rough and not few:
         ones = xp.ones_like(sites.part)
         sites = _settle(votes, sites._replace(moved=xp.inf * ones, part=ones, turn=xp.asarray(0)), False, _SMALL)
@@ -343,8 +346,7 @@ def _settle(votes: _Votes, sites: _Sites, rough: bool, small: float) -> _Sites:
         return while_loop(going, lambda sites: _turn(votes, sites, rough, small), sites)
     whole, rows, some = [x.copy() for x in sites[:-1]], np.arange(len(sites.mean)), votes
     while len(rows) and sites.turn < turns:
-        if not rough:
-            report(_START + (1 - _START) * float(sites.turn) / turns)
+        report(float(sites.turn) / turns)
         sites = _turn(some, sites, rough, small)
         still = ~(sites.moved <= small)
         if still.all() and sites.turn < turns:
@@ -395,16 +397,22 @@ def _turn(votes: _Votes, sites: _Sites, rough: bool, small: float) -> _Sites:
     part = xp.where(sites.moved <= small, 0, sites.part)
     shift = sites.shift + part[..., None, None] * (shift - sites.shift)
     precision = sites.precision + part[..., None, None, None] * (precision - sites.precision)
-    # Decode, and see how far mean and precisions have moved.
-    total = votes.total(precision)
-    new = solve(total, xp.sum(votes.times * shift, axis=-2))
-    old, own = (xp.linalg.diagonal(x) for x in (votes.total(sites.precision), total))
+    # Decode; a step to what is no posterior is not taken.
+    total, before = votes.total(precision), votes.total(sites.precision)
+    sound = xp.all(xp.linalg.eigvalsh(xp.where(xp.isfinite(total), total, -1)) > 0, axis=-1)
+    new = xp.where(sound[..., None], solve(total, xp.sum(votes.times * shift, axis=-2)), sites.mean)
+    shift = xp.where(sound[..., None, None], shift, sites.shift)
+    precision = xp.where(sound[..., None, None, None], precision, sites.precision)
+    total = xp.where(sound[..., None, None], total, before)
+    # See how far mean and precisions would have moved.
+    old, own = (xp.linalg.diagonal(x) for x in (before, total))
     gone = xp.where(part > 0, part, 1)[..., None, None]
     step = xp.stack([(new - sites.mean) * xp.sqrt(xp.abs(own)), (own - old) / own], axis=-2) / gone
-    step = xp.where((part > 0)[..., None, None], step, sites.step)
+    step = xp.where((sound & (part > 0))[..., None, None], step, sites.step)
+    moved = xp.where(sound, xp.max(xp.abs(step), axis=(-2, -1)), xp.inf)
+    following = xp.where(sound, _next_part(sites, step), xp.maximum(sites.part / _BACK, xp.asarray(_PARTS[0])))
     log_size = xp.sum(votes.times[..., 0] * log_size, axis=-1)
-    moved = xp.max(xp.abs(step), axis=(-2, -1))
-    return _Sites(new, shift, precision, mean, log_size, step, moved, _next_part(sites, step), sites.turn + 1)
+    return _Sites(new, shift, precision, mean, log_size, step, moved, following, sites.turn + 1)
 
 
 def _next_part(sites: _Sites, step: Array) -> Array:
@@ -413,9 +421,9 @@ def _next_part(sites: _Sites, step: Array) -> Array:
     change = step - sites.step
     along, square = -xp.sum(sites.step * change, axis=(-2, -1)), xp.sum(change**2, axis=(-2, -1))
     known = (sites.turn > 0) & (square > 0) & xp.isfinite(square)
+    part = sites.part * xp.minimum(along / xp.where(known, square, 1), xp.asarray(_GROWTH, dtype=step.dtype))
     least, most = (xp.asarray(x, dtype=step.dtype) for x in _PARTS)
-    part = xp.clip(sites.part * along / xp.where(known, square, 1), least, most)
-    return xp.where(known, part, sites.part)
+    return xp.where(known, xp.clip(part, least, most), sites.part)
 
 
 def _taken_out(votes: _Votes, sites: _Sites, precision: Array) -> Array:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from veritally.arrays import Array, is_jax, namespace
-from veritally.progress import report
+from veritally.progress import stretch
 
 _BLOCKS = ((5.6, 3.6, 1.6, -0.4), (-2.4, -4.4))  # where evidence is looked at, all at once in each
 REACH = -4.4, 5.6  # the ends, beyond which it is about level
@@ -29,7 +29,6 @@ _STEP = 0.05  # between points of a logarithm that is pooled
 _SPREADS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0, 1.4, 2.0)  # over decisions
 _TINY = 1e-300
 _SHARES = (0.5, 0.025, 0.975)
-_SEARCH = 0.6  # of the whole work, about
 
 
 class NoisePrior(NamedTuple):
@@ -149,10 +148,11 @@ def look_around(look: Look, prior: NoisePrior, decisions: int, like: Array) -> L
         return _closer(look(u[:, None] + 0 * like, rows, None).joined(), look, prior)
     seen: Looks | None = None
     for turn, block in enumerate(_BLOCKS):
-        report(_SEARCH * turn / (len(_BLOCKS) + 1))
+        share = stretch(turn / (len(_BLOCKS) + 1), (turn + 1) / (len(_BLOCKS) + 1))
         u = np.repeat(np.asarray(block)[:, None], decisions, axis=1)
         if seen is None:
-            seen = look(u, rows, None).joined()
+            with share:
+                seen = look(u, rows, None).joined()
             continue
         # Lower, where it has not fallen yet; elsewhere it falls on.
         height = seen.log_evidence + prior.log_density(seen.u)
@@ -161,29 +161,33 @@ def look_around(look: Look, prior: NoisePrior, decisions: int, like: Array) -> L
         new = last._replace(u=u, log_evidence=last.log_evidence + _STEEP * (u - last.u), slope=np.full_like(u, _STEEP))
         if len(rows):
             near = Looks(*(x[:, rows] for x in last))
-            for old, found in zip(new, look(u[:, rows], rows, near), strict=True):
+            with share:
+                some = look(u[:, rows], rows, near)
+            for old, found in zip(new, some, strict=True):
                 old[:, rows] = found
         seen = seen.joined(new)
     assert seen is not None
-    return _closer(seen, look, prior)
+    with stretch(len(_BLOCKS) / (len(_BLOCKS) + 1), 1):
+        return _closer(seen, look, prior)
 
 
 def _closer(seen: Looks, look: Look, prior: NoisePrior) -> Looks:
     """Look where the density is highest, of decisions where it is sharp; in JAX, of all."""
-    for _ in range(_CLOSER):
+    for turn in range(_CLOSER):
         u, weight, _ = _density(seen, prior._replace(nothing=0.0))
         xp = namespace(u)
         near = seen.at(xp.take_along_axis(u, xp.argmax(weight, axis=0)[None], axis=0))
         sharp = np.arange(u.shape[1]) if is_jax(u) else np.flatnonzero(_deviation(u, weight) < _SHARP)
         if not len(sharp):
             break
-        if len(sharp) == u.shape[1]:
-            seen = seen.joined(look(near.u, sharp, near))
-            continue
-        some = Looks(*(x[:, sharp] for x in near))
-        for old, found in zip(near, look(some.u, sharp, some), strict=True):  # others stay what they were about
-            old[:, sharp] = found
-        seen = seen.joined(near)
+        with stretch(turn / _CLOSER, (turn + 1) / _CLOSER):
+            if len(sharp) == u.shape[1]:
+                seen = seen.joined(look(near.u, sharp, near))
+                continue
+            some = Looks(*(x[:, sharp] for x in near))
+            for old, found in zip(near, look(some.u, sharp, some), strict=True):  # others stay what they were about
+                old[:, sharp] = found
+            seen = seen.joined(near)
     return seen
 
 
