@@ -19,13 +19,15 @@ from veritally.inference.mixture import PosteriorMixture
 from veritally.likelihood.votes import tally
 from veritally.model.means import VoterMeans
 from veritally.votes.ballots import Ballots
+from veritally.votes.rankings import Ordinal
 
 _DRAWS = 1024
 _STREAM = 11  # of random numbers
 _SATURATED = 5.0  # from which on votes repeat each other, so that exact draws are needed
 _LINE = 1.2  # and from which on they are taken for two alternatives, where they are quick
+_MIXED = 30  # voters of whom they are, where counts may be wrong or noise is not normal
 _NOTABLE = 0.2  # probability of a value of the scale from which on its shape matters
-_POINTS, _REACH = 129, 8.0  # of a line for two alternatives, and how far it reaches in standard deviations of truths
+_POINTS, _REACH = 257, 8.0  # of a line for two alternatives, and how far it reaches in standard deviations of truths
 _CELLS = 1 << 17  # of draws that are held at once, so that they stay in the cache
 # A generating vector of a lattice whose first coordinates, whatever their number, fill the cube evenly (Kuo's
 # lattice-32001-1024-1048576.3600).
@@ -133,20 +135,27 @@ def _inflation(freedom: Array, points: Array) -> Array:
 
 def _replace_by_exact(draws: Array, ballots: Ballots, found: PosteriorMixture, points: Array, seed: int) -> Array:
     """Put exact draws in where the posterior is far from normal and they are in reach, and say where."""
-    value, decision = np.nonzero((found.weight > _NOTABLE) & within_reach(ballots, found.means))
+    pairs = _on_two(ballots, found.means)
+    value, decision = np.nonzero((found.weight > _NOTABLE) & (pairs | within_reach(ballots, found.means)))
     if not len(value):
         return np.zeros(len(ballots.mask), dtype=bool)
     some, tau = ballots.map(itemgetter(decision)), found.tau[value, decision]
     means = replace(found.means, sigma=found.sigma[value, decision][:, None])
     number = saturation(some, means, tau, found.moments.precision[value, decision])
-    far = number > _SATURATED
-    two = (number > _LINE) & np.all(some.mask, axis=-1) & (some.mask.shape[-1] == 2)
-    for chosen, exact in ((two, partial(_on_a_line, points)), (far & ~two, partial(_sampled, seed))):
+    two = pairs[decision] & (number > _LINE)
+    far = ~pairs[decision] & (number > _SATURATED)
+    for chosen, exact in ((two, partial(_on_a_line, points)), (far, partial(_sampled, seed))):
         if chosen.any():
             at = value[chosen], decision[chosen]
             own = replace(means, sigma=means.sigma[chosen])
             draws[at] = exact(some.map(itemgetter(chosen)), own, tau[chosen], draws[at])
     return np.isin(np.arange(len(ballots.mask)), decision[far | two])
+
+
+def _on_two(ballots: Ballots, means: VoterMeans) -> Array:
+    """Say which decisions are rankings of two alternatives, of few voters where what they saw is a mixture."""
+    possible = isinstance(ballots, Ordinal) and (means.counts is None or ballots.counts.shape[-2] <= _MIXED)
+    return possible & np.all(ballots.mask[:, :2], axis=-1) & ~np.any(ballots.mask[:, 2:], axis=-1)
 
 
 def _sampled(seed: int, ballots: Ballots, means: VoterMeans, tau: Array, draws: Array) -> Array:
@@ -161,20 +170,22 @@ def _on_a_line(points: Array, ballots: Ballots, means: VoterMeans, tau: Array, d
 
     It is laid out from its mean to as far as the prior reaches, the closer the nearer to the mean.
     """
+    two = ballots.trimmed(ballots.counts.shape[-2], 2)
+    own = replace(means, sigma=means.sigma[..., :2])
     gap = draws[:, 0] - draws[:, 1]
     middle, width, reach = np.mean(gap, axis=-1), np.std(gap, axis=-1), _REACH * tau
     t = np.linspace(-1, 1, _POINTS)
     steep = np.arcsinh((np.abs(middle) + reach) / width)
     line = middle + width * np.sinh(steep * t[:, None])  # (point, decision)
     truths = np.stack([line, -line], axis=-1) / 2
-    log = tally(ballots.stacked(_POINTS), truths, means, 0).log_likelihood - (line / tau) ** 2 / 4
+    log = tally(two.stacked(_POINTS), truths, own, 0).log_likelihood - (line / tau) ** 2 / 4
     density = np.exp(log - np.max(log, axis=0)) * np.cosh(steep * t[:, None])
     passed = np.cumsum(density, axis=0) - density / 2
     passed /= np.sum(density, axis=0)
     order = np.sort(points[2])
     gap = np.stack([np.interp(order, passed[:, d], line[:, d]) for d in range(len(tau))])[:, _ranks(points[2])]
     level = tau[:, None] * ndtri(points[3]) / np.sqrt(2)
-    return np.stack([level + gap / 2, level - gap / 2], axis=1)
+    return np.concat([np.stack([level + gap / 2, level - gap / 2], axis=1), draws[:, 2:]], axis=1)
 
 
 def _ranks(x: Array) -> Array:
