@@ -34,6 +34,21 @@ def test_pieces_say_what_the_whole_says(monkeypatch):
         np.testing.assert_allclose(one.p_best, expected.p_best, atol=1e-6)
 
 
+def test_noise_is_pooled_over_all_pieces(monkeypatch):
+    batch = vt.stack([random_profile(seed, voters=3 + seed % 3, alternatives=2) for seed in range(22)])
+    whole = vt.decide(batch, scale="pooled")
+    parts = pieces(batch, monkeypatch, at_once=8, scale="pooled")
+    assert [part.profile.batch[0] for part in parts] == [8, 8, 6]
+    for part in parts:
+        assert part.pooled_noise == whole.pooled_noise
+    singles = [one for part in parts for _, one in part.singles()]
+    for one, (_, expected) in zip(singles, whole.singles(), strict=True):
+        np.testing.assert_allclose(one.scores, expected.scores, atol=1e-9)
+        np.testing.assert_allclose(one.p_best, expected.p_best, atol=1e-9)
+        np.testing.assert_allclose(one.scale, expected.scale, rtol=1e-9)
+    assert abs(whole.p_best - vt.decide(batch).p_best).max() > 0.05
+
+
 def test_ties_are_broken_alike(monkeypatch):
     batch = vt.stack([TIED] * 9)
     told = {"sigma": 1, "tau": 1, "tie_break": "random", "seed": 3}

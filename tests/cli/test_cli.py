@@ -89,6 +89,60 @@ def test_json_is_what_the_library_says():
     assert json.loads(result.output)["rule"] == "pairwise"
 
 
+def many_decisions(number):
+    """Decisions between A and B by five voters, of whom two, one or none want B."""
+    rows = [
+        f"d{d},v{i},{name},{rank}\n"
+        for d in range(number)
+        for i in range(5)
+        for rank, name in enumerate("AB" if i >= d % 3 else "BA", 1)
+    ]
+    return "decision,voter,alternative,rank\n" + "".join(rows)
+
+
+@pytest.mark.parametrize(
+    ("number", "options", "pooled"),
+    [
+        (20, (), True),
+        (19, (), False),
+        (20, ("--scale", "each"), False),
+        (20, ("--scale", "pooled"), True),
+        (20, ("--scale", "2"), False),
+        (20, ("--sigma", "2"), False),
+        (20, ("--tau", "2"), False),
+        (20, ("--rule", "posterior"), True),
+    ],
+)
+def test_from_twenty_decisions_on_their_noise_is_pooled(file, number, options, pooled):
+    path = file(many_decisions(number))
+    output = run("decide", path, *options).output.splitlines()
+    line = re.compile(
+        r"One σ/τ for 20 decisions: [\d.]+ \([\d.]+ to [\d.e+]+\), from which each may differ by a factor of "
+    )
+    assert sum(bool(line.match(text)) for text in output) == pooled
+    told = [json.loads(line) for line in run("decide", path, *options, "--json").output.splitlines()]
+    assert len(told) == number
+    assert all(("pooled_noise" in one) == pooled for one in told)
+    if pooled:
+        assert [noise["decisions"] for noise in told[3]["pooled_noise"]] == [20]
+        profile = vt.read(path)
+        expected = vt.decide(profile, scale="pooled").unstack()[3]
+        assert told[3]["p_best"]["A"] == pytest.approx(expected.p_best[0])
+
+
+def test_the_noise_can_be_told_as_a_number(file):
+    path = file(DECISIONS)
+    one, other = (
+        [json.loads(line) for line in run("decide", path, *options, "--json").output.splitlines()]
+        for options in (("--scale", "2"), ("--sigma", "2", "--tau", "1"))
+    )
+    assert [x["p_best"] for x in one] == [x["p_best"] for x in other]
+    refused = run("decide", path, "--scale", "2", "--sigma", "1")
+    assert refused.exit_code == 2
+    assert "scale is sigma over tau; give scale, or sigma and tau, not both" in refused.stderr
+    assert "--scale" in run("decide", path, "--scale", "lots").stderr
+
+
 def test_many_decisions_one_a_line(file):
     path = file(DECISIONS)
     output = run("decide", path, "--rule", "borda").output

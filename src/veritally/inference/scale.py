@@ -322,7 +322,7 @@ def pooled(evidence: Callable[[Array], Array], low: float, high: float) -> tuple
     points = np.linspace(low, high, max(2, round((high - low) / _STEP) + 1))
     heights = evidence(points[:, None])
     likelihood = np.exp(heights - np.max(heights, axis=0))  # (point, decision)
-    centres, spreads = points[::4], np.asarray(_SPREADS)
+    centres, spreads = points, np.asarray(_SPREADS)
     away = (points - centres[:, None, None]) / spreads[:, None]  # (centre, spread, point)
     kernel = np.exp(-(away**2) / 2)
     kernel /= np.sum(kernel, axis=-1, keepdims=True)

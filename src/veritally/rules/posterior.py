@@ -171,7 +171,7 @@ class Posterior(Rule):
         check_noise(ballots, self.noise)
         counts = namespace(ballots.counts).where(ballots.multiplicity[..., None] > 0, ballots.counts, 0)
         stand_for = mixture(self.count_error, self.noise, counts, *(self.count_range or ()))
-        known = self.scale if isinstance(self.scale, float) else None
+        known = None if self.scale in (None, "each", "pooled") else float(self.scale)
         return Assumptions(
             self.sigma, self.tau, self.cap, stand_for, between, self.estimate, known, dict(self.pooled or {})
         )
