@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -111,7 +112,8 @@ def which_rule() -> str:
 def limits() -> str:
     """Return the page on limits, its tables of figures filled in anew."""
     page = (DOCS / "limits.md").read_text(encoding="utf-8")
-    for name, table in (("sizes", _sizes()), ("favourites", _favourites())):
+    tables = {"sizes": _sizes(), "favourites": _favourites(), "known": _known(), "unknown": _unknown()}
+    for name, table in (tables | {"pooled": _pooled(), "files": _files()}).items():
         page = _filled(page, name, f"end of {name}", table)
     return page
 
@@ -146,6 +148,73 @@ def _favourites() -> Iterable[str]:
             f"| {row['voters']} × {row['alternatives']} | {seen} | {row['said']:.2f} | {row['right']:.2f} ± "
             f"{row['right_se']:.2f} | {row['expected_regret']:.4f} | {row['regret']:.4f} ± {row['regret_se']:.4f} |"
         )
+
+
+def _known() -> Iterable[str]:
+    """Table how often intervals hold the truth, and winners are right, with σ and τ given."""
+    rows = _rows("known")
+    ratios = sorted({row["ratio"] for row in rows})
+    cells = {(row["votes"], row["voters"], row["alternatives"], row["ratio"]): row for row in rows}
+    yield f"| votes | voters × alternatives | {' | '.join(f'σ/τ = {ratio:g}' for ratio in ratios)} |"
+    yield f"|---|---|{'---:|' * len(ratios)}"
+    for votes, m, n in dict.fromkeys(key[:3] for key in cells):
+        own = [cells[votes, m, n, ratio] for ratio in ratios]
+        said = [f"{_error(row, 'coverage', 1, 100)}%<br>{row['said']:.3f}, {_error(row, 'right', 3)}" for row in own]
+        yield f"| {'favourites' if votes == 'top' else votes} | {m} × {n} | {' | '.join(said)} |"
+
+
+def _unknown() -> Iterable[str]:
+    """Table what is said of winners, and what is so, with σ unknown; bold beyond what is aimed at."""
+    yield "| seen | voters | σ/τ | said | right | said − right | loss − that of no idea |"
+    yield "|---|---:|---:|---:|---:|---:|---:|"
+    for row in _rows("unknown"):
+        seen = "once" if row["most"] == 1 else f"1 to {row['most']} times"
+        gap = _bold(_error(row, "gap", 3, sign="+"), abs(row["gap"]) > 0.05)
+        loss = _bold(_error(row, "loss", 3, sign="+"), row["loss"] > 0.03)
+        said = " | ".join(_error(row, name, 3) for name in ("said", "right"))
+        yield f"| {seen} | {row['voters']} | {row['ratio']:g} | {said} | {gap} | {loss} |"
+
+
+def _pooled() -> Iterable[str]:
+    """Table what pooling the noise is worth where votes are simulated."""
+    yield f"| voters × alternatives | σ/τ | noise | {_JUDGED} | − given |"
+    yield "|---|---|---|---:|---:|---:|---:|---:|---:|"
+    for row in _rows("pooled"):
+        ratio = f"{row['low']:g}" if row["low"] == row["high"] else f"{row['low']:g} to {row['high']:g}"
+        for noise in ("given", "pooled", "each"):
+            yield f"| {row['voters']} × {row['alternatives']} | {ratio} | {noise} | {_judged(row[noise])} |"
+
+
+def _files() -> Iterable[str]:
+    """Table what it is worth on real votes."""
+    yield f"| data set | votes | noise | {_JUDGED} | − each |"
+    yield "|---|---|---|---:|---:|---:|---:|---:|---:|"
+    for row in _rows("files"):
+        for noise in ("each", "pooled"):
+            yield f"| {row['dataset']} | {row['votes']} | {noise} | {_judged(row[noise])} |"
+
+
+_JUDGED = "said | right | calibration error | by chance | loss"
+
+
+def _judged(row: dict[str, float]) -> str:
+    more = _error(row, "more", 4, sign="+") if "more" in row else ""
+    said = f"{_error(row, 'said', 3)} | {_error(row, 'right', 3)}"
+    return f"{said} | {_error(row, 'error', 3)} | {row['chance']:.3f} | {_error(row, 'loss', 4)} | {more}"
+
+
+def _rows(name: str) -> list[dict[str, Any]]:
+    """Return what ``benchmarks/sureness.py`` measured."""
+    return json.loads((DOCS / "sureness" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def _error(row: dict[str, Any], name: str, digits: int, unit: float = 1, sign: str = "") -> str:
+    """Write a figure with its standard error."""
+    return f"{unit * row[name]:{sign}.{digits}f} ± {unit * row[f'{name}_se']:.{digits}f}"
+
+
+def _bold(text: str, whether: bool) -> str:
+    return f"**{text}**" if whether else text
 
 
 def _measured() -> Iterable[str]:

@@ -72,6 +72,19 @@ def test_calibration_is_what_the_page_says():
     )
 
 
+def test_sureness_is_what_the_page_says():
+    known, unknown, pooled = (json.loads(page(f"sureness/{name}.json")) for name in ("known", "unknown", "pooled"))
+    assert all(0.92 <= row["coverage"] <= 0.97 for row in known)
+    text = re.sub(r"\s+", " ", page("limits.md"))
+    assert "On average over the four values, said is 0.02 to 0.04 below right" in text
+    for most in (1, 50):
+        for voters in (3, 8, 30):
+            gaps = [row["gap"] for row in unknown if (row["most"], row["voters"]) == (most, voters)]
+            assert len(gaps) == 4
+            assert f"{-sum(gaps) / 4:.2f}" in ("0.02", "0.03", "0.04")
+    assert max(row["pooled"]["more"] for row in pooled) < 0.02
+
+
 def test_the_reference_has_every_public_name():
     assert sorted(re.findall(r"^::: veritally\.(?:\w+\.)*(\w+)$", page("api.md"), flags=re.MULTILINE)) == vt.__all__
 
