@@ -117,7 +117,6 @@ def test_kinds_are_pooled_apart():
         assert same.centre == pytest.approx(noise.centre)
 
 
-@pytest.mark.xfail(reason="decisions that go another way for their size are pooled apart, and the last group is told")
 def test_decisions_of_one_kind_are_pooled_whatever_their_size():
     small, large = (simulated(20, votes="rankings", voters=voters).profile.unstack() for voters in (15, 1600))
     prepared = Posterior(scale="pooled").prepared(vt.stack([*small, *large]).ballots)
@@ -132,7 +131,6 @@ def test_all_that_a_rule_says_is_by_pooled_noise():
     assert prepared.prepared(ballots) is prepared
 
 
-@pytest.mark.xfail(reason="scores and P(best) alone are those of each")
 def test_scores_alone_are_by_pooled_noise():
     profile = simulated(25, votes="rankings").profile
     rule = Posterior(scale="pooled")

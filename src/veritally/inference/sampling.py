@@ -27,7 +27,7 @@ _SATURATED = 5.0  # from which on votes repeat each other, so that exact draws a
 _LINE = 1.2  # and from which on they are taken for two alternatives, where they are quick
 _MIXED = 30  # voters of whom they are, where counts may be wrong or noise is not normal
 _NOTABLE = 0.2  # probability of a value of the scale from which on its shape matters
-_POINTS, _REACH = 257, 8.0  # of a line for two alternatives, and how far it reaches in standard deviations of truths
+_POINTS, _REACH = 129, 8.0  # of a line for two alternatives, and how far it reaches in standard deviations of truths
 _CELLS = 1 << 17  # of draws that are held at once, so that they stay in the cache
 # A generating vector of a lattice whose first coordinates, whatever their number, fill the cube evenly (Kuo's
 # lattice-32001-1024-1048576.3600).
@@ -168,24 +168,31 @@ def _sampled(seed: int, ballots: Ballots, means: VoterMeans, tau: Array, draws: 
 def _on_a_line(points: Array, ballots: Ballots, means: VoterMeans, tau: Array, draws: Array) -> Array:
     """Draw truths of two alternatives, of which votes tell the difference alone: from its exact density.
 
-    It is laid out from its mean to as far as the prior reaches, the closer the nearer to the mean.
+    It is laid out as far as the prior reaches, the closer the nearer to its mean, and to 0, where it may end.
     """
     two = ballots.trimmed(ballots.counts.shape[-2], 2)
     own = replace(means, sigma=means.sigma[..., :2])
+    narrow = own.spread(two.counts).narrow
     gap = draws[:, 0] - draws[:, 1]
-    middle, width, reach = np.mean(gap, axis=-1), np.std(gap, axis=-1), _REACH * tau
-    t = np.linspace(-1, 1, _POINTS)
-    steep = np.arcsinh((np.abs(middle) + reach) / width)
-    line = middle + width * np.sinh(steep * t[:, None])  # (point, decision)
+    middle, width = np.mean(gap, axis=-1), np.std(gap, axis=-1)
+    line = np.sort(
+        np.concat([_around(middle, width, tau), _around(0 * tau, np.min(np.hypot(*narrow.T).T, axis=-1), tau)]), axis=0
+    )
     truths = np.stack([line, -line], axis=-1) / 2
-    log = tally(two.stacked(_POINTS), truths, own, 0).log_likelihood - (line / tau) ** 2 / 4
-    density = np.exp(log - np.max(log, axis=0)) * np.cosh(steep * t[:, None])
-    passed = np.cumsum(density, axis=0) - density / 2
-    passed /= np.sum(density, axis=0)
+    log = tally(two.stacked(len(line)), truths, own, 0).log_likelihood - (line / tau) ** 2 / 4
+    density = np.exp(log - np.max(log, axis=0))
+    mass = (density[1:] + density[:-1]) * np.diff(line, axis=0)
+    passed = np.concat([0 * mass[:1], np.cumsum(mass, axis=0)]) / np.sum(mass, axis=0)
     order = np.sort(points[2])
     gap = np.stack([np.interp(order, passed[:, d], line[:, d]) for d in range(len(tau))])[:, _ranks(points[2])]
     level = tau[:, None] * ndtri(points[3]) / np.sqrt(2)
     return np.concat([np.stack([level + gap / 2, level - gap / 2], axis=1), draws[:, 2:]], axis=1)
+
+
+def _around(middle: Array, width: Array, tau: Array) -> Array:
+    """Return points from the middle as far as the prior reaches, ``(point, decision)``, the closer the nearer to it."""
+    steep = np.arcsinh((np.abs(middle) + _REACH * tau) / width)
+    return middle + width * np.sinh(steep * np.linspace(-1, 1, _POINTS)[:, None])
 
 
 def _ranks(x: Array) -> Array:

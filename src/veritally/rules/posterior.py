@@ -186,6 +186,8 @@ class Posterior(Rule):
 
     def scores(self, ballots: Ballots) -> Array:
         """Return the scores alone; where nothing but the mode is wanted, to a thousandth of a standard deviation."""
+        if self.scale == "pooled" and self.pooled is None:
+            return self.prepared(ballots).scores(ballots)
         xp = namespace(ballots.counts)
         unknown = self.omega == "estimated" or isinstance(self.count_error, type)
         if self.estimate == "mode" and self.sigma is not None and self.tau is not None and not unknown:
@@ -198,7 +200,7 @@ class Posterior(Rule):
 
     def p_best(self, ballots: Ballots) -> Array:
         """Return P(best) alone, ``(..., alternative)``, by draws from normals."""
-        return normal_p_best(self._infer(ballots), ballots.mask, _DRAWS, 0)
+        return normal_p_best(self.prepared(ballots)._infer(ballots), ballots.mask, _DRAWS, 0)
 
     def refit(self, ballots: Ballots, fit: Fit) -> Fit:
         """Fit other votes about the same alternatives, by the same scale."""
