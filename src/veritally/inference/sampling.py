@@ -133,6 +133,8 @@ def _inflation(freedom: Array, points: Array) -> Array:
 def _replace_by_exact(draws: Array, ballots: Ballots, found: PosteriorMixture, points: Array, seed: int) -> Array:
     """Put exact draws in where the posterior is far from normal and they are in reach, and say where."""
     value, decision = np.nonzero((found.weight > _NOTABLE) & within_reach(ballots, found.means))
+    if not len(value):
+        return np.zeros(len(ballots.mask), dtype=bool)
     some, tau = ballots.map(itemgetter(decision)), found.tau[value, decision]
     means = replace(found.means, sigma=found.sigma[value, decision][:, None])
     far = saturation(some, means, tau, found.moments.precision[value, decision]) > _SATURATED
