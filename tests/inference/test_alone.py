@@ -104,7 +104,13 @@ def test_belief_is_found_once(monkeypatch):
     outcome = vt.decide(random_profile(1, voters=3, alternatives=3, batch=(4,)), sigma=1, tau=1)
     for _ in range(2):
         _ = outcome.p_best, outcome.to_json(), outcome.to_frame(), [one.belief for one in outcome.unstack()]
-    assert len(calls) == 1
+    assert len(calls) == 1  # of all of them
+
+
+def test_a_decision_beside_one_with_ties_is_as_alone():
+    profile = random_profile(1, voters=30, alternatives=4)
+    beside = vt.decide(vt.stack([profile, vt.Profile(ranks=[[1, 2, 3, 3]])])).unstack()[0]
+    np.testing.assert_allclose(beside.scores, vt.decide(profile).scores, atol=1e-5)
 
 
 # Ballots that say nothing

@@ -6,6 +6,7 @@ import pytest
 import veritally as vt
 from support import random_profile
 from veritally.decide import evaluate
+from veritally.inference import posterior
 from veritally.rules.posterior import Posterior
 
 KINDS = ["rankings", "top"]
@@ -121,6 +122,25 @@ def test_decisions_of_one_kind_are_pooled_whatever_their_size():
     small, large = (simulated(20, votes="rankings", voters=voters).profile.unstack() for voters in (15, 1600))
     prepared = Posterior(scale="pooled").prepared(vt.stack([*small, *large]).ballots)
     assert prepared.pooled["rankings"].decisions == 40
+
+
+def test_nothing_is_pooled_where_all_is_told():
+    profile = simulated(20, votes="rankings").profile
+    outcome = vt.decide(profile, scale="pooled", sigma=3, tau=1)
+    assert outcome.pooled_noise == ()
+    assert_same(outcome, vt.decide(profile, sigma=3, tau=1))
+
+
+def test_three_values_of_pooled_noise_do_for_all(monkeypatch):
+    """Against looking at the evidence of each decision. Measured: 0.005 of P(best), 5% of σ/τ."""
+    profile = simulated(30, votes="rankings").profile
+    quick = vt.decide(profile, scale="pooled")
+    assert quick.fit.posterior.weight.shape[0] == 3
+    monkeypatch.setattr(posterior, "_told_apart", lambda ballots: 0.0)
+    thorough = vt.decide(profile, scale="pooled")
+    assert thorough.fit.posterior.weight.shape[0] == 5
+    np.testing.assert_allclose(quick.p_best, thorough.p_best, atol=0.02)
+    np.testing.assert_allclose(quick.scale[:, 0], thorough.scale[:, 0], rtol=0.1)
 
 
 def test_all_that_a_rule_says_is_by_pooled_noise():

@@ -330,7 +330,7 @@ def pooled(evidence: Callable[[Array], Array], low: float, high: float) -> tuple
     weight = np.exp(logs - np.max(logs))
     weight /= np.sum(weight)
     centre = float(np.sum(weight * centres[:, None]))
-    variance = float(np.sum(weight * (centres[:, None] - centre) ** 2))
+    variance = float(np.sum(weight * (centres[:, None] - centre) ** 2)) + _STEP**2 / 12  # within a step
     spread = math.sqrt(float(np.sum(weight * spreads**2)) + variance)
     reach = 1.96 * math.sqrt(variance)
     return centre, spread, centre - reach, centre + reach

@@ -1,5 +1,7 @@
 """The exact probability of rankings as voters give them: partial, with ties, of what each of them saw."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -149,13 +151,26 @@ def _in_order(rank: Array, truth: Array, spread: Spread, order: int, rough: bool
     cost = xp.where(xp.any(pressure > 0, axis=0), needed * _HARD, needed)  # so that these go by themselves
     held = 1 if order < 2 or rough else max(1, len(rank) // 4)  # second derivatives, of which some are held at once
     keep_memory()
-    results = by_cost(run, cost, *parts, cells=2 * fine.nodes * held)
+    pieces = partial(by_cost, run, cells=2 * fine.nodes * held)
+    groups = xp.any(tiers[1] | tiers[2], axis=0)
+    if rough and order > 1 and not is_jax(groups) and np.any(groups) and not np.all(groups):
+        results = _apart(pieces, groups, cost, *parts)  # whose second derivatives are exact, unlike those of others
+    else:
+        results = pieces(cost, *parts)
     tied_results = if_any(
         tied,
         lambda: tied_chain(rank, truth, spread, tied, order, _in_order),
         lambda: tuple(xp.zeros_like(x) for x in results),
     )
     return tuple(xp.where(tied, other, x) for x, other in zip(results, tied_results, strict=True))
+
+
+def _apart(function: Callable[..., tuple[Array, ...]], mask: Array, *arrays: Array) -> tuple[Array, ...]:
+    """Run a function of arrays ``(..., ballot)`` for ballots within a mask, and for those without; for NumPy."""
+    places = np.concat([np.flatnonzero(mask), np.flatnonzero(~mask)])
+    parts = [function(*(x[..., some] for x in arrays)) for some in (mask, ~mask)]
+    back = np.argsort(places)
+    return tuple(np.concat(pair, axis=-1)[..., back] for pair in zip(*parts, strict=True))
 
 
 def tied_in_the_middle(ballots: Ballots) -> Array:

@@ -29,6 +29,8 @@ def checked_parameters(parameters: Mapping[str, Any], profile: Profile) -> dict[
         if checked.get("sigma") is None:
             raise InputError("omega is measured beside sigma; give sigma too, or omega estimated")
     if checked.get("scale") not in (None, "each", "pooled"):
+        if isinstance(checked["scale"], str):
+            raise InputError(f"scale is a number, each or pooled, not {quoted(checked['scale'])}")
         checked["scale"] = positive(checked["scale"], "scale")
         if checked.get("sigma") is not None:
             raise InputError("scale is sigma over tau; give scale, or sigma and tau, not both")
