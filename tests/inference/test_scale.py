@@ -277,6 +277,6 @@ def test_decisions_that_tell_nothing_leave_all_as_it_was_before():
 
 def test_pooled_noise_as_plain_objects():
     noise = PooledNoise("rankings", "sigma", math.log(2), math.log(1.5), 0.0, math.log(4), 30)
-    told = {"decisions": 30, "typical": 2, "low": 1, "high": 4, "factor": 1.5}
+    told = {"decisions": 30, "typical": 2, "low": 1, "high": 4, "factor": 1.5**1.96}
     rest = {"votes": "rankings", "unknown": "sigma", "sigma": None}
     assert noise.to_dict() == rest | {name: pytest.approx(value) for name, value in told.items()}

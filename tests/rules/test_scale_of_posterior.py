@@ -115,7 +115,7 @@ def test_kinds_are_pooled_apart():
     for noise in expected:
         assert noise.decisions == 20
         (same,) = (one for one in both if one.votes == noise.votes)
-        assert same.centre == pytest.approx(noise.centre)
+        assert same.typical == pytest.approx(noise.typical)
 
 
 def test_decisions_of_one_kind_are_pooled_whatever_their_size():
@@ -176,7 +176,7 @@ def test_votes_that_are_nothing_but_noise_are_pooled_too():
     [
         ({"scale": 2, "sigma": 1}, "scale is sigma over tau; give scale, or sigma and tau, not both"),
         ({"scale": 0}, "scale must be a finite number above 0, not 0"),
-        ({"scale": "pool"}, "scale must be a finite number above 0, not 'pool'"),
+        ({"scale": "pool"}, "scale is a number, each or pooled, not 'pool'"),
     ],
 )
 def test_messages(given, message):

@@ -21,6 +21,7 @@ from veritally.progress import listening
 from veritally.votes.profile import Profile
 from veritally.votes.rankings import Ordinal
 
+_TRIED = 5.0  # seconds, before which nobody can tell how long it takes
 _LONG = 30.0  # seconds left, for which people would like to know a quicker way
 _FIT = 0.6  # of the work that is done before it is found out how sure the answer is, about
 
@@ -54,8 +55,8 @@ Examples:
 @click.option(
     "--scale",
     metavar="pooled | each | NUMBER",
-    help="σ/τ: one for all decisions of a file, one for each, or a number; for posterior. By default it is pooled from "
-    "20 decisions on.",
+    help="σ/τ: one for all decisions of a file, one for each, or a number; for posterior. By default it is pooled "
+    "where a file has 20 decisions of a kind, and neither --sigma nor --tau is given.",
 )
 @click.option("--cap", type=float, metavar="NUMBER", help="The most that a count may count for; for posterior and mle.")
 @click.option(
@@ -144,7 +145,7 @@ def decide(
         omega=omega if omega in (None, "estimated") else _number(str(omega), "--omega"),
         samples=samples,
         tau=tau,
-        scale=scale if scale in (None, "pooled", "each") else _number(str(scale), "--scale"),
+        scale=_scale(scale),
         cap=cap,
         count_error=count_error,
         noise=noise,
@@ -221,7 +222,7 @@ def _decided(asked: list[Question], show: ProgressDisplay) -> Iterator[Outcome]:
         whole = (done + share) / len(asked)
         show(whole)
         left = (time.monotonic() - start) * (1 - whole) / whole if whole else 0.0
-        if left > _LONG and not hinted:
+        if left > _LONG and not hinted and time.monotonic() - start > _TRIED:
             hinted = True
             show.hide()
             say(f"This takes about {duration(left)} more.{_quicker(asked[0])}", err=True)
@@ -244,7 +245,7 @@ def _decided(asked: list[Question], show: ProgressDisplay) -> Iterator[Outcome]:
 def _quicker(question: Question) -> str:
     """Name quicker ways to decide, if there are any."""
     ways = []
-    if question.info.name == "posterior" and not {"sigma", "tau"} <= question.parameters.keys():
+    if question.info.name == "posterior" and question.parameters.keys().isdisjoint({"sigma", "tau", "scale"}):
         ways.append("--sigma with --tau, if you know how noisy one observation is beside the spread of the truths")
     if question.info.name == "posterior" and isinstance(question.profile.ballots, Ordinal):
         ways.append("--rule learned-universal")
@@ -254,6 +255,14 @@ def _quicker(question: Question) -> str:
 def _warn(warnings: Iterable[str]) -> None:
     for warning in warnings:
         warn(warning, InputWarning, stacklevel=2)
+
+
+def _scale(text: str | None) -> str | float | None:
+    """Read pooled, each, or a number."""
+    try:
+        return text if text in (None, "pooled", "each") else float(str(text))
+    except ValueError:
+        raise InputError(f"--scale takes pooled, each or a number, not {quoted(text)}") from None
 
 
 def _number(text: str, option: str) -> float:

@@ -28,6 +28,8 @@ def print_outcomes(outcomes: Iterable[Outcome], profile: Profile, explain: bool)
         if not outcome.profile.batch:
             _print_single(console, outcome, explain)
         elif explain:
+            for line in sentences.pooled(outcome) if number == 0 else []:
+                console.print(Text(line), soft_wrap=True)
             for name, one in outcome.singles():
                 console.print(Text(f"Decision {name}", style="bold underline"))
                 _print_single(console, one, explain)
@@ -50,7 +52,7 @@ def _print_lines(console: Console, outcome: Outcome, longest: tuple[int, int], h
     decisions, alternatives = longest
     table = Table(box=None, header_style="dim", pad_edge=False, show_header=head)
     first = "winner" if outcome.choose == 1 else f"best {outcome.choose}"
-    sure = {} if outcome.p_best is None else {"P(best)": 7}
+    sure = {} if outcome.p_best is None or outcome.choose > 1 else {"P(best)": 7}
     titles = {"decision": decisions, first: alternatives, **sure, "runner-up": alternatives, "lead": 8, "voters": 6}
     widths = {title: max(min(width, NAME), len(title)) for title, width in titles.items()}
     roomy = sum(widths.values()) + 2 * len(widths) <= console.width
@@ -75,7 +77,7 @@ def _summary(outcome: Outcome) -> tuple[str, ...]:
     """One decision in a line: the chosen, perhaps how sure that is, the runner-up, the lead, voters."""
     explanation = outcome.explain()
     sure = []
-    if outcome.p_best is not None:
+    if outcome.p_best is not None and outcome.choose == 1:
         best = dict(zip(outcome.alternatives, outcome.p_best, strict=True))
         sure.append(percent(best[outcome.ordered[0]]))
     if explanation.runner_up is None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from veritally.explain import Explanation
 from veritally.inference.belief import CLEAR, LEVEL, Belief, percent
+from veritally.inference.pooling import POOLED
 from veritally.outcome import Outcome
 from veritally.votes.description import claims
 
@@ -25,6 +26,7 @@ def method(outcome: Outcome) -> str:
     parameters = ", ".join(
         f"{name.replace('_', ' ')} {f'{value:g}' if isinstance(value, float) else value}"
         for name, value in outcome.parameters.items()
+        if value != "pooled"  # of which a line of its own tells
     )
     return f"{outcome.rule} ({parameters})" if parameters else outcome.rule
 
@@ -79,7 +81,9 @@ def interval(belief: Belief, j: int) -> str:
     if belief.distance_low[j] == belief.distance_high[j]:
         return ""
     low, high = (f"{end[j]:z.{decimals(belief)}f}" for end in (belief.distance_low, belief.distance_high))
-    return f"{low if float(low) or not belief.distance_low[j] > 0 else '> 0'} to {high}"
+    if not float(low):  # what was rounded to 0 says on which side it is
+        low = "> 0" if belief.distance_low[j] > 0 else "< 0" if belief.distance_low[j] < 0 else low
+    return f"{low} to {high}"
 
 
 def decimals(belief: Belief) -> int:
@@ -152,16 +156,19 @@ def _certainty_at_the_cut(outcome: Outcome) -> list[str]:
 
 
 def pooled(outcome: Outcome) -> list[str]:
-    """Say what all decisions told about their noise together."""
+    """Say what all decisions told about their noise together, or that they are too few for it."""
+    if outcome.parameters.get("scale") != "pooled":
+        return []
+    if not outcome.pooled_noise:
+        return [f"There are fewer than {POOLED} decisions of a kind whose noise could be pooled: each has its own."]
     lines = []
     for noise in outcome.pooled_noise:
-        known = noise.to_dict()
         what = "σ/τ" if noise.unknown == "sigma" else "τ"
-        of_sigma = "" if noise.sigma is None else f", and σ = {noise.sigma:.2g}"
+        of_sigma = "" if noise.sigma is None else f"; σ is about {noise.sigma:.2g}"
+        low, high = noise.interval
         lines.append(
-            f"One {what} for {noise.decisions:,} decisions: {known['typical']:.2g} ({known['low']:.2g} to "
-            f"{known['high']:.2g}), from which each may differ by a factor of {known['factor']:.2g}{of_sigma}; "
-            "--scale each finds one for each."
+            f"The noise of {noise.decisions:,} decisions is pooled: {what} is {noise.typical:.2g} ({low:.2g} to "
+            f"{high:.2g}) in a typical one, and in others up to {noise.factor:.2g} times more or less{of_sigma}."
         )
     return lines
 
@@ -171,14 +178,15 @@ def findings(outcome: Outcome) -> list[str]:
     lines, belief, scale = [], outcome.belief, outcome.scale
     if scale is not None and scale[1] < scale[2]:
         ratio, low, high = map(float, scale)
-        lines.append(f"Estimated: σ/τ = {ratio:.2g} ({low:.2g} to {high:.2g}), one observation's noise to the spread.")
-        if len(outcome.alternatives) == _FEWEST:
+        how = "by all decisions and this one" if outcome.pooled_noise else "one observation's noise to the spread"
+        lines.append(f"Estimated: σ/τ = {ratio:.2g} ({low:.2g} to {high:.2g}), {how}.")
+        if len(outcome.alternatives) == _FEWEST and not outcome.pooled_noise:
             lines.append(
                 "Votes on two alternatives hardly tell that: give --sigma and --tau if you know about what they are."
             )
     noise = float(outcome.details.get("p_noise", 0))
     if noise > _WORTH_SAYING:
-        lines.append(f"The votes may be nothing but noise: with {percent(noise)}, which before they were seen was 50%.")
+        lines.append(f"Chance that the votes are nothing but noise: {percent(noise)} (50% before seeing them).")
     if belief is None:
         return lines
     if belief.in_sigma:

@@ -95,7 +95,7 @@ class Unknown:
         """Return what is known of u beforehand; that votes may be nothing but noise, where they do not tell σ."""
         if pooled is None:
             return DOUBTFUL if self.sigma is None else WEAK
-        return NoisePrior(self.u(pooled.centre), pooled.deviation, 0.0)
+        return NoisePrior(self.u(pooled.log_centre), pooled.log_deviation, 0.0)
 
     def scale(self, quantiles: Array, mask: Array) -> Array:
         """Return σ/τ at quantiles of u, ``(decision, quantile)``."""

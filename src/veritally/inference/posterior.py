@@ -93,7 +93,7 @@ def _infer_alike(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
     common = given.pooled.get(kind_of(ballots))
     prior = unknown.prior(common)
     every = np.arange(batch[0])
-    if few is ballots and common is not None and common.deviation <= _told_apart(ballots):
+    if few is ballots and common is not None and common.log_deviation <= _told_apart(ballots):
         return _at_common_noise(ballots, given, unknown, prior, freedom)
     with stretch(0, _SEARCH):
         seen = look_around(partial(look_at, few, given, unknown), prior, batch[0], unknown.middle)

@@ -277,7 +277,7 @@ def interval(mean: Array, deviation: Array) -> Array:
 
 
 class PooledNoise(NamedTuple):
-    """One noise for many decisions of a kind: the logarithm that is unknown is normal around a centre.
+    """One noise for many decisions of a kind: the logarithm of what is unknown is normal around a centre.
 
     Attributes
     ----------
@@ -285,9 +285,9 @@ class PooledNoise(NamedTuple):
         The kind of votes.
     unknown
         What was unknown, ``"sigma"`` (beside τ, given or 1) or ``"tau"``.
-    centre, deviation
+    log_centre, log_deviation
         Of the logarithm, over decisions; what is not known of the centre is in the deviation.
-    low, high
+    log_low, log_high
         The ends of the 95% interval of the centre.
     decisions
         How many there are.
@@ -297,19 +297,34 @@ class PooledNoise(NamedTuple):
 
     votes: str
     unknown: str
-    centre: float
-    deviation: float
-    low: float
-    high: float
+    log_centre: float
+    log_deviation: float
+    log_low: float
+    log_high: float
     decisions: int
     sigma: float | None = None
     freedom: float | None = None
 
+    @property
+    def typical(self) -> float:
+        """What is unknown, of a typical decision."""
+        return math.exp(self.log_centre)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ends of the 95% interval of the typical."""
+        return math.exp(self.log_low), math.exp(self.log_high)
+
+    @property
+    def factor(self) -> float:
+        """By how many times a decision's own may be more or less than the typical (95%)."""
+        return math.exp(1.96 * self.log_deviation)
+
     def to_dict(self) -> dict[str, str | float | None]:
-        """Return it as plain objects: typical value, its 95% interval, and the factor by which decisions differ."""
-        typical, low, high, factor = (math.exp(x) for x in (self.centre, self.low, self.high, self.deviation))
-        numbers = {"decisions": self.decisions, "typical": typical, "low": low, "high": high, "factor": factor}
-        return {"votes": self.votes, "unknown": self.unknown, **numbers, "sigma": self.sigma}
+        """Return it as plain objects."""
+        low, high = self.interval
+        numbers = {"decisions": self.decisions, "typical": self.typical, "low": low, "high": high}
+        return {"votes": self.votes, "unknown": self.unknown, **numbers, "factor": self.factor, "sigma": self.sigma}
 
 
 def pooled(evidence: Callable[[Array], Array], low: float, high: float) -> tuple[float, float, float, float]:
