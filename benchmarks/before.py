@@ -122,9 +122,9 @@ def written(lines: list[dict[str, Any]]) -> str:
     for line in lines:
         earlier = "" if line["before"] is None else _seconds(line["before"])
         times = f"{_seconds(line['now'])} | {line['against']} | {_seconds(line['other'])}"
-        parts.append(
-            f"| {line['what']} | {times} | **{line['now'] / line['other']:.2g}** | {line['most']} | {earlier} |"
-        )
+        ratio, most = line["now"] / line["other"], line["most"]
+        missed = ", missed" if most and ratio > Fraction(most) else ""
+        parts.append(f"| {line['what']} | {times} | **{ratio:.2g}** | {most}{missed} | {earlier} |")
     return "\n".join(parts)
 
 
