@@ -59,6 +59,7 @@ fuzz: setup
 
 bench: setup
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/before.py
 
 # Other libraries have an environment of their own, since some need an older NumPy.
 peers: .venv-peers/installed

@@ -27,5 +27,5 @@ def test_sections_keep_each_other(put_section, tmp_path):
 
 def test_the_page_has_all_sections():
     page = (BENCHMARKS.parent / "docs" / "benchmarks.md").read_text()
-    for name in ("speed", "peers"):
+    for name in ("speed", "before", "peers"):
         assert page.count(f"<!-- {name} -->") == page.count(f"<!-- end of {name} -->") == 1
