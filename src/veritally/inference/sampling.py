@@ -24,7 +24,7 @@ from veritally.votes.rankings import Ordinal
 _DRAWS = 1024
 _STREAM = 11  # of random numbers
 _SATURATED = 5.0  # from which on votes repeat each other, so that exact draws are needed
-_LINE = 1.2  # and from which on they are taken for two alternatives, where they are quick
+_LINE = 2.5  # and from which on they are taken for two alternatives, where they are quick
 _MIXED = 30  # voters of whom they are, where counts may be wrong or noise is not normal
 _NOTABLE = 0.2  # probability of a value of the scale from which on its shape matters
 _POINTS, _REACH = 129, 8.0  # of a line for two alternatives, and how far it reaches in standard deviations of truths
