@@ -74,6 +74,8 @@ def test_how_sure_it_is_is_found_out_once_for_each_decision(votes, monkeypatch):
 def test_a_quicker_way_is_named_once_where_it_takes_long(votes, monkeypatch):
     assert "Quicker" not in run(votes).stderr
     monkeypatch.setattr("veritally.cli.decide._LONG", 0.0)
+    assert "Quicker" not in run(votes).stderr  # before it is known how long it takes
+    monkeypatch.setattr("veritally.cli.decide._TRIED", 0.0)
     result = run(votes)
     assert result.stderr.count("--sigma with --tau") == result.stderr.count("--rule learned-universal") == 1
     assert "Quicker" not in run(votes, "--rule", "borda").stderr
