@@ -117,7 +117,7 @@ def test_from_twenty_decisions_on_their_noise_is_pooled(file, number, options, p
     path = file(many_decisions(number))
     output = run("decide", path, *options).output.splitlines()
     line = re.compile(
-        r"The noise of 20 decisions is pooled: σ/τ is [\d.]+ \([\d.]+ to [\d.e+]+\) in a typical one, and in others up to "
+        r"The noise of 20 decisions is pooled: σ/τ is [\d.]+ \([\d.]+ to [\d.e+]+\) in a typical one, and in "
     )
     assert sum(bool(line.match(text)) for text in output) == pooled
     told = [json.loads(line) for line in run("decide", path, *options, "--json").output.splitlines()]
