@@ -26,7 +26,7 @@ _STREAM = 11  # of random numbers
 _SATURATED = 5.0  # from which on votes repeat each other, so that exact draws are needed
 _LINE = 2.5  # and from which on they are taken for two alternatives, where they are quick
 _MIXED = 30  # voters of whom they are, where counts may be wrong or noise is not normal
-_NOTABLE = 0.2  # probability of a value of the scale from which on its shape matters
+_NOTABLE = 0.1  # probability of a value of the scale from which on its shape matters
 _POINTS, _REACH = 129, 8.0  # of a line for two alternatives, and how far it reaches in standard deviations of truths
 _CELLS = 1 << 17  # of draws that are held at once, so that they stay in the cache
 # A generating vector of a lattice whose first coordinates, whatever their number, fill the cube evenly (Kuo's
