@@ -95,12 +95,13 @@ class Belief:
         return replace(self, **changes)
 
 
-def stacked(beliefs: list[Belief], batch: tuple[int, ...]) -> Belief:
-    """Make one of the beliefs of pieces of a batch, of this shape."""
+def stacked(beliefs: list[Belief], batch: tuple[int, ...], order: Array | None = None) -> Belief:
+    """Make one of the beliefs of pieces of a batch, of this shape, perhaps brought into an order."""
 
     def whole(name: str) -> Array:
         parts = [np.asarray(getattr(one, name)) for one in beliefs]
         joined = parts[0] if len(parts) == 1 else np.concat(parts)
+        joined = joined if order is None else joined[order]
         return joined.reshape((*batch, *joined.shape[1:]))
 
     return Belief(**{field.name: whole(field.name) for field in fields(Belief)})

@@ -26,6 +26,7 @@ from veritally.votes.mixed import Mixed
 
 _MANY = 3000  # votes beyond which a part of the voters tells the noise well enough
 _LEAST = 100  # voters who do so
+_VERY_MANY = 10_000  # voters, on few ballots
 
 
 @dataclass(frozen=True)
@@ -162,9 +163,20 @@ def look_at(few: Ballots, given: Assumptions, unknown: Unknown, u: Array, rows: 
     return Looks(u, known.log_evidence, slope, known.mean, covariance)
 
 
+def are_many(ballots: Ballots) -> Array:
+    """Say in which decisions there are so many voters that some tell the noise, ``(...)``."""
+    many = voters_of(ballots) > most_voters(ballots)
+    return many if is_jax(ballots.counts) else many | (np.sum(ballots.multiplicity, axis=-1) > _VERY_MANY)
+
+
 def some_voters(ballots: Ballots) -> Ballots:
     """Return some of the voters where there are very many, evenly chosen from those who say something."""
+    if not np.any(are_many(ballots)):
+        return ballots
     voters, most = voters_of(ballots), most_voters(ballots)
+    if not is_jax(ballots.counts):  # ballots that stand for very many tell no more than those that stand for many
+        whole = np.sum(ballots.multiplicity, axis=-1, keepdims=True)
+        ballots = ballots.weighed(ballots.multiplicity * np.minimum(1, _VERY_MANY / np.maximum(whole, 1)))
     if not np.any(voters > most):
         return ballots
     xp = namespace(ballots.counts)

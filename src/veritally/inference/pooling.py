@@ -23,6 +23,7 @@ from veritally.inference.scale import REACH, WEAK, Looks, PooledNoise, look_arou
 from veritally.votes.ballots import Ballots
 
 POOLED = 20  # decisions of a kind, from which on their noise is pooled where that is asked
+_UNLIKE = 1.5  # standard deviation of the logarithm from which on decisions tell each other nothing: other units, say
 _TELLING = 256  # of them that tell it
 
 
@@ -38,7 +39,9 @@ def pool(ballots: Ballots, given: Assumptions) -> dict[str, PooledNoise]:
 
 
 def _pool_alike(ballots: Ballots, given: Assumptions) -> PooledNoise | None:
-    """Do so for decisions of one kind; None where they are few, or nothing is unknown."""
+    """Do so for decisions of one kind; None where they are few or too unlike, or nothing is unknown."""
+    level = ballots.level()
+    ballots = ballots if level is None else ballots.shifted(-level)
     number = len(ballots.mask)
     chosen = np.unique(np.linspace(0, number - 1, min(number, _TELLING)).astype(int))
     few, kind = some_voters(ballots.map(itemgetter(chosen))), kind_of(ballots)
@@ -55,6 +58,8 @@ def _pool_alike(ballots: Ballots, given: Assumptions) -> PooledNoise | None:
     seen = look_around(partial(look_at, few, given, unknown), WEAK, len(chosen), unknown.middle)
     ends = [float(end(unknown.middle + by)) for end, by in ((np.min, min(REACH[0], -REACH[1])), (np.max, REACH[1]))]
     centre = pooled(partial(_evidence, unknown, seen), *ends)
+    if centre[1] > _UNLIKE:
+        return None
     return PooledNoise(kind, "sigma" if sigma is None else "tau", *centre, number, *common)
 
 

@@ -11,13 +11,12 @@ from veritally.inference.mixture import PosteriorMixture, grouped, joined
 from veritally.inference.noise import (
     Assumptions,
     Unknown,
+    are_many,
     kind_of,
     known_sigma,
     look_at,
-    most_voters,
     some_voters,
     unknown_noise,
-    voters_of,
     worth,
 )
 from veritally.inference.optimiser import mode
@@ -78,6 +77,10 @@ def _infer_alike(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
     if len(batch) != 1:
         flat = ballots.map(lambda x: x.reshape(-1, *x.shape[len(batch) :]))
         return _infer_alike(flat, given).in_shape(batch)
+    level = ballots.level()
+    if level is not None:  # from which values are measured, so that no digits are lost
+        found = _infer_alike(ballots.shifted(-level), given)
+        return found._replace(moments=found.moments.shifted(level))
     xp = namespace(ballots.counts)
     few = some_voters(ballots)
     sigma, freedom = known_sigma(worth(few, given), given)
@@ -178,6 +181,5 @@ def _scale(sigma: Array, tau: Array, mask: Array) -> Array:
 def _way(ballots: Ballots) -> Array:
     """Return a number for the way that each decision of a batch goes, ``(...)``, which is the way it would go alone."""
     wanted, reached = reach(ballots)
-    many = voters_of(ballots) > most_voters(ballots)
     few = np.minimum(np.sum(ballots.mask, axis=-1), FEW + 1)  # alternatives, for which there are closed forms
-    return (wanted & reached) + 2 * many + 4 * few + 4 * (FEW + 2) * ballots.composition()
+    return (wanted & reached) + 2 * are_many(ballots) + 4 * few + 4 * (FEW + 2) * ballots.composition()

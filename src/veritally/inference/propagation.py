@@ -41,6 +41,7 @@ Estimate: TypeAlias = Literal["mean", "mode"]
 
 _ROUGH_SHARE = 0.3  # of the work that rough probabilities take, about
 _LOOK = 0.1  # standard deviations that the mean may still move where a look is enough, ...
+_SOME = 20.0  # voters, up to which that is; of more, less
 _ROUGHLY = 0.03  # ... where rough probabilities are left, and ...
 _SMALL = 3e-3  # ... where exact ones are; and of itself that a precision may
 _TURNS = {True: 12, False: 60}  # with rough probabilities, and with exact ones
@@ -85,6 +86,11 @@ class Moments(NamedTuple):
     log_evidence: Array
     missing: Array
     fell_back: Array
+
+    def shifted(self, by: Array) -> "Moments":
+        """Return the same with all truths shifted, by ``(...)``."""
+        without = None if self.without is None else self.without + by[..., None, None]
+        return self._replace(mean=self.mean + by[..., None], without=without)
 
 
 class Near(NamedTuple):
@@ -142,6 +148,8 @@ class _Votes(NamedTuple):
         How many voters each ballot stands for, ``(..., voter, 1)``.
     fixed_shift, fixed_precision
         Of what needs no approximation: values, ``(..., voter, alternative)``.
+    strictness
+        How many times less far sites may still move than elsewhere, ``(...)``: over many voters, evidence adds that up.
     """
 
     ballots: Ballots
@@ -150,12 +158,17 @@ class _Votes(NamedTuple):
     times: Array
     fixed_shift: Array
     fixed_precision: Array
+    strictness: Array
 
     @classmethod
-    def of(cls, ballots: Ballots, model: Model) -> "_Votes":
+    def of(cls, ballots: Ballots, model: Model, look: bool) -> "_Votes":
         """Return votes of which the values, if there are any, are known."""
+        xp = namespace(ballots.counts)
         times = ballots.multiplicity[..., None]
-        return cls(ballots, model, model.prior_precision(ballots.mask), times, *_exact_sites(ballots, model))
+        number = xp.sum(ballots.multiplicity, axis=-1) / _SOME
+        strict = xp.clip(number if look else 0 * number, 1, _LOOK / _SMALL)
+        prior = model.prior_precision(ballots.mask)
+        return cls(ballots, model, prior, times, *_exact_sites(ballots, model), strict)
 
     def take(self, rows: Array) -> "_Votes":
         """Keep some decisions of a flat batch."""
@@ -301,7 +314,7 @@ def _propagated(ballots: Ballots, model: Model, rough: bool, near: Near | None) 
 def _settled(ballots: Ballots, model: Model, rough: bool, near: Near | None) -> Moments:
     """Do so for a flat batch."""
     xp = namespace(ballots.counts)
-    votes = _Votes.of(ballots, model)
+    votes = _Votes.of(ballots, model, rough)
     few = ballots.mask.shape[-1] <= FEW
     with stretch(0, _ROUGH_SHARE):
         sites = _settle(votes, votes.start(near), True, _LOOK if rough else _SMALL if few else _ROUGHLY)
@@ -316,7 +329,8 @@ def _settled(ballots: Ballots, model: Model, rough: bool, near: Near | None) -> 
     if possible((times > 0) & (times != 1)):
         left = votes.without(sites, times * sites.shift, times[..., None] * sites.precision)[0]
     square = xp.sum(sites.mean * multiply(precision, sites.mean), axis=-1)
-    evidence = xp.where(sound & (sites.moved <= _UNSETTLED), sites.log_size, xp.nan)
+    settled = xp.all(xp.abs(sites.step) <= _UNSETTLED, axis=(-2, -1)) & xp.isfinite(sites.moved)
+    evidence = xp.where(sound & settled, sites.log_size, xp.nan)
     evidence = evidence + (square - xp.sum(xp.log(xp.abs(values)), axis=-1)) / 2 + model.log_size(ballots.mask)
     missing = xp.abs(sites.step[..., 0, :]) / xp.sqrt(xp.abs(xp.linalg.diagonal(precision)))
     found = Moments(sites.mean, precision, pull, left, evidence, missing, ~sound)
@@ -409,7 +423,7 @@ def _turn(votes: _Votes, sites: _Sites, rough: bool, small: float) -> _Sites:
     gone = xp.where(part > 0, part, 1)[..., None, None]
     step = xp.stack([(new - sites.mean) * xp.sqrt(xp.abs(own)), (own - old) / own], axis=-2) / gone
     step = xp.where((sound & (part > 0))[..., None, None], step, sites.step)
-    moved = xp.where(sound, xp.max(xp.abs(step), axis=(-2, -1)), xp.inf)
+    moved = xp.where(sound, votes.strictness * xp.max(xp.abs(step), axis=(-2, -1)), xp.inf)
     following = xp.where(sound, _next_part(sites, step), xp.maximum(sites.part / _BACK, xp.asarray(_PARTS[0])))
     log_size = xp.sum(votes.times[..., 0] * log_size, axis=-1)
     return _Sites(new, shift, precision, mean, log_size, step, moved, following, sites.turn + 1)

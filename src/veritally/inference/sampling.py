@@ -25,7 +25,7 @@ _DRAWS = 1024
 _STREAM = 11  # of random numbers
 _SATURATED = 5.0  # from which on votes repeat each other, so that exact draws are needed
 _LINE = 2.5  # and from which on they are taken for two alternatives, where they are quick
-_MIXED = 30  # voters of whom they are, where counts may be wrong or noise is not normal
+_MIXED = 8  # voters of whom they are, where counts may be wrong or noise is not normal
 _NOTABLE = 0.1  # probability of a value of the scale from which on its shape matters
 _POINTS, _REACH = 129, 8.0  # of a line for two alternatives, and how far it reaches in standard deviations of truths
 _CELLS = 1 << 17  # of draws that are held at once, so that they stay in the cache
@@ -48,9 +48,11 @@ def believe(ballots: Ballots, posterior: PosteriorMixture, winner: Array, seed: 
     found = _flat(posterior, len(batch))
     winners = np.broadcast_to(np.asarray(winner), batch).ravel()
     size = max(1, _CELLS // (_DRAWS * found.moments.mean.shape[0] * flat.mask.shape[-1]))
-    pieces = [slice(start, start + size) for start in range(0, len(flat.mask), size)]
-    beliefs = [_believe(flat.map(itemgetter(own)), found.take(own), winners[own], seed) for own in pieces]
-    return stacked(beliefs, batch)
+    kind = flat.composition()
+    places = [np.flatnonzero(kind == own) for own in np.unique(kind)]
+    pieces = [own[start : start + size] for own in places for start in range(0, len(own), size)]
+    beliefs = [_believe(flat.map(itemgetter(own)).simplest(), found.take(own), winners[own], seed) for own in pieces]
+    return stacked(beliefs, batch, np.argsort(np.concat(pieces)))
 
 
 def _believe(ballots: Ballots, found: PosteriorMixture, winner: Array, seed: int) -> Belief:

@@ -87,7 +87,7 @@ class Looks(NamedTuple):
         u, slope, known = whole.u, whole.slope, [whole.log_evidence[0]]
         for k in range(1, len(u)):
             guess = known[-1] + (u[k] - u[k - 1]) * (slope[k] + slope[k - 1]) / 2
-            known.append(xp.where(xp.isnan(whole.log_evidence[k]), guess, whole.log_evidence[k]))
+            known.append(xp.where(xp.isfinite(whole.log_evidence[k]), whole.log_evidence[k], guess))
         return whole._replace(log_evidence=xp.stack(known))
 
     def at(self, u: Array) -> "Looks":
@@ -232,7 +232,7 @@ def gauss(x: Array, weight: Array, number: int) -> tuple[Array, Array]:
         if k + 1 < number:
             step = eye[k][:, None] * eye[k + 1]
             matrix = matrix + xp.sqrt(beside)[..., None, None] * (step + step.T)
-    values, vectors = xp.linalg.eigh(matrix)
+    values, vectors = xp.linalg.eigh(xp.where(xp.isfinite(matrix), matrix, 0))
     return xp.moveaxis(values, -1, 0), xp.moveaxis(vectors[..., 0, :] ** 2, -1, 0)
 
 

@@ -29,7 +29,7 @@ _SIZES = (0.1, 0.3, 0.6, 0.95)  # of count errors to choose from
 _BETWEEN = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)  # ω² to choose from, over the variance of the mean of a typical count
 _REFITTED = 5_000  # votes on which leaving one out is done in full, for each voter and value of the scale
 _DRAWS = 1000  # for P(best) alone
-_NEAR, _NEAR_SINGLE = 1e-7, 1e-3  # standard deviations within which scores cannot be told apart
+_NEAR, _NEAR_SINGLE = 3e-5, 1e-3  # standard deviations within which scores cannot be told apart
 
 
 @dataclass(frozen=True)

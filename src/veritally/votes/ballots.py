@@ -118,6 +118,14 @@ class Ballots(Structure):
         values, counts = measured
         return xp.any(~xp.isnan(values) & (counts > 0) & (self.multiplicity > 0)[..., None], axis=(-2, -1))
 
+    def level(self) -> Array | None:
+        """Return about where values lie, ``(...)``, if that is far from 0 beside how they spread; else None."""
+        return None
+
+    def shifted(self, by: Array) -> Self:
+        """Return the same with all values shifted, by ``(...)``; other votes are as they were."""
+        return self
+
     def distinctions(self) -> Array:
         """Return how often ballots tell alternatives apart, ``(...)``: the tiers but one; infinite for numbers."""
         return np.full(self.mask.shape[:-1], np.inf)

@@ -97,6 +97,14 @@ class Mixed(_Parts, Ballots):
         """In which decisions some vote tells where the truths lie."""
         return reduce(or_, [part.anchored for part in self.parts])
 
+    def level(self) -> Array | None:
+        """Return about where values lie."""
+        return next((level for level in (part.level() for part in self.parts) if level is not None), None)
+
+    def shifted(self, by: Array) -> "Mixed":
+        """Return the same with all values shifted."""
+        return type(self)(tuple(part.shifted(by) for part in self.parts))
+
     @property
     def have_unit(self) -> Array:
         """In which decisions some vote is a number."""

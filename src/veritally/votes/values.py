@@ -2,12 +2,16 @@
 
 import math
 
-from veritally.arrays import Array, namespace
+import numpy as np
+
+from veritally.arrays import Array, is_jax, namespace
 from veritally.votes.ballots import Ballots, SingleKind
 from veritally.votes.layout import Field
 from veritally.votes.pairs import Pairs
 from veritally.votes.rankings import midranks_of
 from veritally.votes.validation import Where, reject
+
+_FAR = 100.0  # times as far from 0 as values are from each other, from which on digits would be lost
 
 
 class Values(SingleKind):
@@ -43,6 +47,21 @@ class Values(SingleKind):
     def measurements(self) -> tuple[Array, Array]:
         """Return the values and their counts."""
         return self.votes, self.counts
+
+    def level(self) -> Array | None:
+        """Return the mean of the values of each decision; None where it is near 0, or in JAX."""
+        if is_jax(self.votes):
+            return None
+        given = self.given
+        number = np.maximum(np.sum(given, axis=(-2, -1)), 1)
+        mean = np.sum(np.where(given, self.votes, 0), axis=(-2, -1)) / number
+        away = np.max(np.where(given, np.abs(self.votes - mean[..., None, None]), 0), axis=(-2, -1))
+        far = np.abs(mean) > _FAR * away
+        return np.where(far, mean, 0) if np.any(far) else None
+
+    def shifted(self, by: Array) -> "Values":
+        """Return the same with all values shifted."""
+        return self._replace(votes=self.votes + by[..., None, None])
 
     def columns(self) -> dict[str, Array]:
         """Return the values."""
