@@ -205,5 +205,5 @@ def test_outcomes_tell_their_belief_in_plain_objects():
     assert told["sigma"] == {"A": 1, "B": 1}
     assert told["tau"] == 1
     assert told["sigma_over_tau"] == {"estimate": 1, "low": 1, "high": 1}
-    assert told["exact_draws"] is True
+    assert told["exact_draws"] is False
     assert "p_best" not in vt.decide(vt.Profile(order=[["A", "B"]]), "borda").to_dict()

@@ -25,7 +25,7 @@ _DRAWS = 1024
 _STREAM = 11  # of random numbers
 _SATURATED = 5.0  # from which on votes repeat each other, so that exact draws are needed
 _LINE = 2.5  # and from which on they are taken for two alternatives, where they are quick
-_MIXED = 8  # voters of whom they are, where counts may be wrong or noise is not normal
+_MIXED = 12  # voters of whom they are, where counts may be wrong or noise is not normal
 _NOTABLE = 0.1  # probability of a value of the scale from which on its shape matters
 _POINTS, _REACH = 129, 8.0  # of a line for two alternatives, and how far it reaches in standard deviations of truths
 _CELLS = 1 << 17  # of draws that are held at once, so that they stay in the cache
@@ -177,9 +177,10 @@ def _on_a_line(points: Array, ballots: Ballots, means: VoterMeans, tau: Array, d
     narrow = own.spread(two.counts).narrow
     gap = draws[:, 0] - draws[:, 1]
     middle, width = np.mean(gap, axis=-1), np.std(gap, axis=-1)
-    line = np.sort(
-        np.concat([_around(middle, width, tau), _around(0 * tau, np.min(np.hypot(*narrow.T).T, axis=-1), tau)]), axis=0
-    )
+    points_each = _POINTS if means.counts is None else _POINTS // 3  # since mixtures take their time
+    apart = np.min(np.hypot(narrow[..., 0], narrow[..., 1]), axis=-1)
+    nearby = (_around(middle, width, tau, points_each), _around(0 * tau, apart, tau, points_each))
+    line = np.sort(np.concat(nearby), axis=0)
     truths = np.stack([line, -line], axis=-1) / 2
     log = tally(two.stacked(len(line)), truths, own, 0).log_likelihood - (line / tau) ** 2 / 4
     density = np.exp(log - np.max(log, axis=0))
@@ -191,10 +192,10 @@ def _on_a_line(points: Array, ballots: Ballots, means: VoterMeans, tau: Array, d
     return np.concat([np.stack([level + gap / 2, level - gap / 2], axis=1), draws[:, 2:]], axis=1)
 
 
-def _around(middle: Array, width: Array, tau: Array) -> Array:
-    """Return points from the middle as far as the prior reaches, ``(point, decision)``, the closer the nearer to it."""
+def _around(middle: Array, width: Array, tau: Array, number: int) -> Array:
+    """Return points around a middle as far as the prior reaches, ``(point, decision)``, the closer the nearer to it."""
     steep = np.arcsinh((np.abs(middle) + _REACH * tau) / width)
-    return middle + width * np.sinh(steep * np.linspace(-1, 1, _POINTS)[:, None])
+    return middle + width * np.sinh(steep * np.linspace(-1, 1, number)[:, None])
 
 
 def _ranks(x: Array) -> Array:
