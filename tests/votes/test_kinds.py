@@ -148,16 +148,6 @@ def test_leaving_one_out_is_selecting_the_others(name):
 
 
 @every
-def test_equal_ballots_are_merged(name):
-    ballots = MADE[name].ballots
-    m = ballots.counts.shape[0]
-    twice = ballots.take_voters(np.array([*range(m), *range(m)]))
-    merged = twice.merged()
-    assert merged.counts.shape[0] == np.sum(ballots.effective_multiplicity > 0)
-    assert merged.multiplicity.sum() == pytest.approx(2 * ballots.effective_multiplicity.sum())
-
-
-@every
 def test_other_counts_are_shared_as_the_old_ones(name):
     ballots = MADE[name].ballots
     same(ballots.with_counts(ballots.counts), ballots)

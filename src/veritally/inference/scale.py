@@ -115,7 +115,7 @@ Look = Callable[[Array, Array, Looks | None], Looks]
 """Looks at values of u of some decisions, given by their places, perhaps from looks near by."""
 
 
-class Values(NamedTuple):
+class ScaleValues(NamedTuple):
     """A few values of u that stand for all it may be, with their probabilities, ``(value, decision)``.
 
     Attributes
@@ -191,7 +191,7 @@ def _closer(seen: Looks, look: Look, prior: NoisePrior) -> Looks:
     return seen
 
 
-def stand_ins(seen: Looks, prior: NoisePrior) -> Values:
+def stand_ins(seen: Looks, prior: NoisePrior) -> ScaleValues:
     """Return a few values of u, with their probabilities, that stand for its posterior: five, fewer if it is narrow."""
     u, weight, log_evidence = _density(seen, prior)
     xp = namespace(u)
@@ -209,7 +209,7 @@ def stand_ins(seen: Looks, prior: NoisePrior) -> Values:
     passed = xp.cumulative_sum(some, axis=0)
     places = [xp.minimum(xp.sum(xp.astype(passed < share, xp.int32), axis=0), len(u) - 2) for share in _SHARES]
     quantiles = xp.take_along_axis(u, xp.stack(places), axis=0)
-    return Values(seen.at(nodes), chances / xp.sum(chances, axis=0), log_evidence, quantiles, weight[-1])
+    return ScaleValues(seen.at(nodes), chances / xp.sum(chances, axis=0), log_evidence, quantiles, weight[-1])
 
 
 def gauss(x: Array, weight: Array, number: int) -> tuple[Array, Array]:

@@ -4,7 +4,6 @@ Everything behind this door may trust them: ranks are midranks over what the vot
 counts carry no vote. Each kind of votes is a class with a file of its own; what is the same for all stands here.
 """
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypeVar, get_type_hints
@@ -50,21 +49,6 @@ class Ballots(Structure):
     @abstractmethod
     def parts(self) -> "tuple[SingleKind, ...]":
         """The ballots of each kind, the finest first."""
-
-    def merged(self) -> Self:
-        """Put equal ballots of a single decision together, without those that say nothing, in NumPy."""
-        kept = np.flatnonzero(np.asarray(self.effective_multiplicity) > 0)
-        plain = self.map(np.asarray).take_voters(kept)
-        rows = np.concat(
-            [
-                x.reshape(len(kept), math.prod(x.shape[1:]))
-                for name, field, x in plain.fields()
-                if "voter" in field.axes and name != "multiplicity"
-            ],
-            axis=1,
-        )
-        _, first, which = np.unique(np.nan_to_num(rows, nan=-np.inf), axis=0, return_index=True, return_inverse=True)
-        return plain.take_voters(first).weighed(np.bincount(which.ravel(), plain.multiplicity, len(first)))
 
     # Content: what votes say
 
