@@ -72,3 +72,14 @@ def test_who_saw_less_than_two_says_nothing():
     for x in rough:
         np.testing.assert_array_equal(x[:2], 0)
         assert np.all(np.isfinite(x[2]))
+
+
+@pytest.mark.parametrize("n", [60, 100, 200])
+def test_rough_derivatives_of_long_ballots(n):
+    """Of which many alternatives meet in a panel. Measured: 1e-5 of log P, 3e-6 of gradients."""
+    rng = np.random.default_rng(n)
+    truth, ranks = rng.normal(size=n), rng.permuted(np.tile(np.arange(1.0, n + 1), (2, 1)), axis=1)
+    spread = VoterMeans(np.asarray(10.0)).spread(np.ones((2, n)))
+    exact, rough = (ranking(ranks, truth, spread, 1, rough=rough) for rough in (False, True))
+    np.testing.assert_allclose(rough.log_prob, exact.log_prob, atol=1e-3)
+    np.testing.assert_allclose(rough.gradient, exact.gradient, atol=1e-4 * np.abs(exact.gradient).max())

@@ -14,6 +14,7 @@ from veritally.arrays import Array, inner, is_jax, namespace, product, trajector
 _GRADED = 0.2  # how much wider panels may become for each unit of distance from what they have to resolve
 _SCALES = 14.0  # e-folds between widest and narrowest that make panels half as wide
 _CROWDED = 36.0  # alternatives that a panel may resolve, for each local scale of its width; see breakpoints
+_ROUGH_MANY = 64  # alternatives, up to which few nodes do for a rough idea
 _MOST = 20_000  # panels of a ballot, whatever it is like
 _FEW = 10  # alternatives
 _STEEP = 2.0  # exponent for half a panel beyond which exponentials blow up rounding
@@ -46,7 +47,10 @@ ROUGH = Fineness(nodes=10, width=8.0, reach=5.0, panels=10, most=80)  # some fiv
 
 def fineness(like: Array, rough: bool = False) -> Fineness:
     """Return how densely nodes must lie for the precision of ``like``, ``(alternative, ...)``, or for a rough idea."""
-    return (ROUGH if rough else DOUBLE if like.dtype.itemsize == 8 else SINGLE).for_size(len(like))
+    chosen = ROUGH if rough else DOUBLE if like.dtype.itemsize == 8 else SINGLE
+    if rough and len(like) > _ROUGH_MANY:  # of which many meet in a panel
+        chosen = ROUGH._replace(nodes=DOUBLE.nodes)
+    return chosen.for_size(len(like))
 
 
 class Legendre(NamedTuple):
