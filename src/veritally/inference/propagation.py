@@ -286,14 +286,12 @@ def _at_mode(
 ) -> Moments:
     """Return mode and curvature there for mean and precision."""
     start = None if near is None else near.mean
-    if model.means.counts is None:  # else curvatures may have any sign far from the mode
-        start = (
-            namespace(ballots.counts).zeros(ballots.mask.shape, dtype=ballots.counts.dtype) if start is None else start
-        )
-        found = peak(ballots, model, start, _LOOK, rough=True)
-        start = found.truth
-    if not rough or model.means.counts is not None:
+    if model.means.counts is not None:  # whose curvatures may have any sign far from the mode
         found = peak(ballots, model, start)
+    else:
+        zero = namespace(ballots.counts).zeros(ballots.mask.shape, dtype=ballots.counts.dtype)
+        found = peak(ballots, model, zero if start is None else start, _LOOK, rough=True)
+        found = found if rough else peak(ballots, model, found.truth)
     return Moments(found.truth, found.precision, None, None, found.log_evidence, found.missing, fell_back)
 
 

@@ -84,7 +84,8 @@ class Looks(NamedTuple):
         whole = Looks(*(xp.concat(parts) for parts in zip(self, *others, strict=True)))
         order = xp.argsort(-whole.u, axis=0)
         whole = Looks(*(xp.take_along_axis(x, _wide(order, x), axis=0) for x in whole))
-        u, slope, known = whole.u, whole.slope, [whole.log_evidence[0]]
+        u, slope, first = whole.u, whole.slope, whole.log_evidence[0]
+        known = [xp.where(xp.isfinite(first), first, 0)]
         for k in range(1, len(u)):
             guess = known[-1] + (u[k] - u[k - 1]) * (slope[k] + slope[k - 1]) / 2
             known.append(xp.where(xp.isfinite(whole.log_evidence[k]), whole.log_evidence[k], guess))
