@@ -2,7 +2,7 @@
 
 An original is votes.csv (decision, cluster, voter, alternative, value, count, …) and truth.csv (decision, alternative,
 truth, perhaps truth_n, …); ranks follow from the values. llmfao has models.csv, the names of its alternatives, and
-comparisons.csv too.
+comparisons.csv too; mqm has segments.parquet.
 """
 
 import sys
@@ -21,14 +21,17 @@ def tables(original: Path) -> dict[str, pl.DataFrame]:
     """Return what is shipped of a data set."""
     given = {path.stem: pl.read_csv(path, infer_schema_length=None) for path in original.glob("*.csv")}
     votes, truth = given["votes"], given["truth"]
-    truth = truth.join(votes.select("decision", pl.col("cluster").cast(pl.String)).unique(), "decision", "left")
+    clusters = votes.select("decision", pl.col("cluster").cast(pl.String)).unique()
+    truth = truth.drop("cluster", strict=False).join(clusters, "decision", "left")
     names = dict(given["models"].iter_rows()) if "models" in given else {}
     shipped = {
         "votes": votes.select(VOTES),
         "truth": truth.select(name for name in TRUTH if name in truth.columns),
         "comparisons": given.get("comparisons"),
+        "looks": pl.read_parquet(looks) if (looks := original / "segments.parquet").exists() else None,
     }
-    named = pl.col("^(alternative|left|right)$").replace(names)
+    names |= {f"ONLINE-{letter}": f"Online-{letter}" for letter in "ABGMWY"}  # as the older sets of mqm have it
+    named = pl.col("^(alternative|left|right|system)$").replace(names)
     return {name: table.with_columns(named) for name, table in shipped.items() if table is not None}
 
 

@@ -1,4 +1,4 @@
-"""What rules are worth on real votes: python benchmarks/real.py flights13|llmfao|polls538|polling|weather|sure|report.
+"""What rules are worth on real votes: python benchmarks/real.py DATASET|polling|weather|sure|report.
 
 Writes docs/real/<name>.json, a row for each rule; for ``polling`` one for each quarter of the polls by size, for
 ``weather`` what weeks are off by, for ``sure`` what P(best) is worth. ``report`` puts them together in
@@ -29,6 +29,7 @@ _WEEKS = 5  # the fewest that tell what they share
 DEAR: dict[str, dict[str, tuple[int, int]]] = {
     "flights13": {
         "posterior": (20, 152),
+        "posterior:leniency=0": (20, 152),
         "posterior:omega=estimated": (5, 152),
         "mle": (20, 152),
         "score": (20, 152),
@@ -40,13 +41,24 @@ DEAR: dict[str, dict[str, tuple[int, int]]] = {
         "posterior:votes=top": (1, 152),
     },
     "llmfao": {
-        "posterior": (2, 20),
+        "posterior": (0, 20),
+        "posterior:leniency=0": (2, 20),
         "posterior:omega=estimated": (0, 20),
         "mle": (5, 20),
         "score": (20, 20),
         "score:votes=top": (5, 20),
         "score:votes=rankings": (0, 3),
         "mle:votes=top": (0, 3),
+    },
+    "mqm": {
+        "posterior": (20, 151),
+        "posterior:leniency=0": (20, 151),
+        "posterior:omega=estimated": (2, 151),
+        "mle": (20, 151),
+        "score": (20, 151),
+        "score:votes=rankings": (20, 151),
+        "mle:votes=rankings": (5, 151),
+        "posterior:votes=rankings": (1, 151),
     },
     "polls538": {
         "posterior": (20, 1000),
@@ -177,7 +189,7 @@ def believed(row: Row) -> Row:
         "called": int(called.sum()),
         "right": int(right[called].sum()),
     }
-    return found | {"ω": float(np.mean(belief.omega)) if row["omega"] else None}
+    return found | {"ω": float(np.mean(np.nan_to_num(belief.omega))) if row["omega"] else None}
 
 
 def report() -> str:

@@ -118,6 +118,140 @@ def limits() -> str:
     return page
 
 
+def odd_voters() -> str:
+    """Return the page on odd voters, its tables of figures filled in anew."""
+    page = (DOCS / "odd-voters.md").read_text(encoding="utf-8")
+    tables = {"false": _false_alarms(), "found": _found(), "positions": _positions(), "claims": _claims()}
+    for name, table in tables.items():
+        page = _filled(page, name, f"end of {name}", table)
+    return page
+
+
+def panels() -> str:
+    """Return the page on panels, its tables of figures filled in anew."""
+    page = (DOCS / "panels.md").read_text(encoding="utf-8")
+    for name, table in {"leniency": _leniency(), "groups": _groups(), "halves": _halves()}.items():
+        page = _filled(page, name, f"end of {name}", table)
+    return page
+
+
+def _leniency() -> Iterable[str]:
+    """Table how many of the best papers are chosen, by how much reviewers differ."""
+    rows = _panel("leniency")
+    found = {(row["method"], row["leniency"]): row for row in rows}
+    spreads = list(dict.fromkeys(row["leniency"] for row in rows))
+    yield f"| of the best 8 of 40 papers, chosen, if leniency differs by | {' | '.join(map(str, spreads))} |"
+    yield f"|---|{'---:|' * len(spreads)}"
+    for method in dict.fromkeys(row["method"] for row in rows):
+        cells = [f"{own['hits']:.2f} ± {own['hits_se']:.2f}" for own in (found[method, spread] for spread in spreads)]
+        words = {"package": "values, posterior", "package, leniency 0": "values, posterior with leniency 0"}
+        yield f"| {words.get(method, method)} | {' | '.join(cells)} |"
+
+
+def _groups() -> Iterable[str]:
+    """Table regret, loss and sureness with groups ignored, known and estimated."""
+    yield "| condition | | regret | loss | said | right |"
+    yield "|---|---|---:|---:|---:|---:|"
+    shown = {
+        "package, each its own": "no panel",
+        "package, groups known, strength given": "panel, correlation given",
+        "package, groups known, strength estimated": "panel, correlation estimated",
+        "sampler, groups known": "sampler",
+        "package, nothing known": "no panel, σ and ω not known",
+        "package, groups known, nothing else": "panel, σ, ω and correlation not known",
+    }
+    rows = {(row["condition"], row["method"]): row for row in _panel("groups")}
+    for condition in dict.fromkeys(condition for condition, _ in rows):
+        title = condition
+        for method, words in shown.items():
+            if (row := rows.get((condition, method))) is None:
+                continue
+            numbers = f"{row['regret']:.3f} ± {row['regret_se']:.3f} | {row['loss']:.3f} ± {row['loss_se']:.3f}"
+            yield f"| {title} | {words} | {numbers} | {row['said']:.3f} | {row['right']:.3f} |"
+            title = ""
+
+
+def _halves() -> Iterable[str]:
+    """Table what groups that do not exist cost."""
+    yield "| alternatives, σ² | regret without | regret with halves less that | said − right, without | with halves |"
+    yield "|---|---:|---:|---:|---:|"
+    rows = {(row["condition"], row["method"]): row for row in _panel("halves")}
+    for condition in dict.fromkeys(condition for condition, _ in rows):
+        plain, halves = (
+            rows[condition, f"package, {method}"] for method in ("no groups", "random halves, strength estimated")
+        )
+        more = halves["more than"]["package, no groups"]
+        yield (
+            f"| {plain['alternatives']}, {plain['sigma2']:g} | {plain['regret']:.4f} | {more['regret']:+.4f} ± "
+            f"{more['regret_se']:.4f} | {plain['gap']:+.3f} | {halves['gap']:+.3f} |"
+        )
+
+
+def _false_alarms() -> Iterable[str]:
+    """Table in how many of a thousand files honest voters are found odd, the most of all conditions and votes."""
+    rows = [row for row in _panel("oddities") if row["planted"] == "honest"]
+    yield "| voters × alternatives | decisions of a file | files | copies | contradiction | constant | absurd counts |"
+    yield "|---|---:|---:|---:|---:|---:|---:|"
+    for m, n, d in dict.fromkeys((row["voters"], row["alternatives"], row["decisions"]) for row in rows):
+        size = [row for row in rows if (row["voters"], row["alternatives"], row["decisions"]) == (m, n, d)]
+        cells = []
+        for kind in ("copies", "contradiction", "constant", "claims"):
+            own = [row for row in size if kind in row]
+            share = sum(row[kind] * row["instances"] for row in own) / max(1, sum(row["instances"] for row in own))
+            most = max((row[kind] for row in own), default=0)
+            cells.append(f"{1000 * share:.1f} (at most {1000 * most:.1f})" if own else "")
+        files = sum(row["instances"] for row in size if "copies" in row)
+        yield f"| {m} × {n} | {d} | {files:,} | {' | '.join(cells)} |"
+
+
+def _found() -> Iterable[str]:
+    """Table how many of the odd voters that were planted are found."""
+    rows = [row for row in _panel("oddities") if row["planted"] != "honest"]
+    kinds, conditions = ("rankings", "values", "top"), ("high-variance", "low-variance")
+    yield (
+        "| planted | voters × alternatives | decisions | "
+        + " | ".join(
+            f"{'favourites' if votes == 'top' else votes}, {condition}" for votes in kinds for condition in conditions
+        )
+        + " |"
+    )
+    yield f"|---|---|---:|{'---:|' * 6}"
+    cells = {
+        (row["planted"], row["voters"], row["alternatives"], row["decisions"], row["votes"], row["condition"]): row
+        for row in rows
+    }
+    for what in dict.fromkeys(key[:4] for key in cells if key[4] != "pairs"):
+        own = [cells.get((*what, votes, condition)) for votes in kinds for condition in conditions]
+        shares = ["–" if row is None else f"{row['found']:.0%}" for row in own]
+        yield f"| {what[0]} | {what[1]} × {what[2]} | {what[3]} | {' | '.join(shares)} |"
+
+
+def _positions() -> Iterable[str]:
+    """Table how often who prefers the first place is found, and somebody else who does not."""
+    yield "| one of ten prefers the first of two | comparisons of each | found | others named, of a thousand files |"
+    yield "|---|---:|---:|---:|"
+    for row in _panel("oddities"):
+        if row["votes"] == "pairs":
+            share = row["planted"].removeprefix("first preferred ")
+            yield f"| {share} | {row['alternatives']} | {row['found']:.1%} | {1000 * row['false']:.1f} |"
+
+
+def _claims() -> Iterable[str]:
+    """Table what a claim of a million looks does."""
+    yield "| who claims | decided by | regret | right | said − right |"
+    yield "|---|---|---:|---:|---:|"
+    order = ("nobody", "honest", "random", "reversed")
+    for row in sorted(_panel("claims"), key=lambda row: order.index(row["claimant"])):
+        gap = _error(row, "gap", 3, sign="+") if "gap" in row else ""
+        figures = f"{_error(row, 'regret', 3)} | {_error(row, 'right', 3)} | {gap}"
+        yield f"| {row['claimant']} | {row['asked']} | {figures} |"
+
+
+def _panel(name: str) -> list[dict[str, Any]]:
+    """Return what was measured about voters as they are."""
+    return json.loads((DOCS / "panel" / f"{name}.json").read_text(encoding="utf-8"))
+
+
 def _filled(page: str, start: str, end: str, lines: Iterable[str]) -> str:
     """Put lines between two marks of a page."""
     start, end = f"<!-- {start} -->\n", f"<!-- {end} -->"
@@ -234,6 +368,7 @@ def _measured() -> Iterable[str]:
 
 
 PAGES = {"rules.md": rules, "commands.md": commands, "which-rule.md": which_rule, "limits.md": limits}
+PAGES |= {"odd-voters.md": odd_voters, "panels.md": panels}
 
 if __name__ == "__main__":
     for page, text in PAGES.items():

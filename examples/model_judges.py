@@ -6,6 +6,7 @@ The comparisons are those of LLMFAO by Dmitry Ustalov (CC BY 4.0), which come wi
 """
 
 import sys
+import warnings
 from pathlib import Path
 
 import veritally as vt
@@ -17,7 +18,10 @@ comparisons = vt.datasets.load("llmfao").table("comparisons")
 profile = vt.read(comparisons)
 print(f"{len(comparisons):,} comparisons of {profile.shape[1]} models by {profile.shape[0]} judges")
 
+warnings.simplefilter("ignore", vt.InputWarning)  # what there is to warn of is printed
 outcome = vt.decide(profile)
+for remark in outcome.warnings:
+    print(f"Mind: {remark}")
 best = outcome.winner
 chance = dict(zip(outcome.alternatives, outcome.p_best, strict=True))[best]
 print(f"Best: {best}, P(best) = {chance:.0%}")

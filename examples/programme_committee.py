@@ -15,9 +15,10 @@ from veritally.inference.belief import percent
 picture = sys.argv[1] if len(sys.argv) > 1 else Path(__file__).with_suffix(".png")
 places = 4
 
-# Some reviewers are harsher than others, so only the order of each one's scores counts.
-profile = vt.read(Path(__file__).with_name("committee.csv")).as_rankings()
+# Some reviewers are harsher than others. How much is found out, and taken out of their scores.
+profile = vt.read(Path(__file__).with_name("committee.csv"))
 outcome = vt.decide(profile, choose=places)
+print(f"Reviewers' leniency differs by {outcome.details['leniency']:.1f} points (standard deviation)")
 
 # How sure it is: the probability that a paper is among the best four.
 chances = dict(zip(outcome.alternatives, outcome.belief.p_among(places), strict=True))

@@ -14,6 +14,9 @@ TABLES = {
     ("llmfao", "votes"): (57689, "a9c7ae3ba2525957"),
     ("llmfao", "truth"): (1180, "5e91134f10b6e86f"),
     ("llmfao", "comparisons"): (8931, "523db10ed920b1ed"),
+    ("mqm", "votes"): (3761, "c23ee75e672ceb38"),
+    ("mqm", "truth"): (1802, "d08d58cf19f39ad8"),
+    ("mqm", "looks"): (27560, "afbc4a9c69aad872"),
     ("polls538", "votes"): (13652, "64b26637fd6fc928"),
     ("polls538", "truth"): (2000, "1bf145e60a437849"),
 }
@@ -28,7 +31,12 @@ def test_tables_are_whole(name, table):
 
 @pytest.mark.parametrize(
     ("name", "shape", "clusters"),
-    [("flights13", (152, 14, 7), 42), ("llmfao", (20, 124, 59), 20), ("polls538", (1000, 42, 2), 25)],
+    [
+        ("flights13", (152, 14, 7), 42),
+        ("llmfao", (20, 124, 59), 20),
+        ("mqm", (151, 8, 13), 4),
+        ("polls538", (1000, 42, 2), 25),
+    ],
 )
 def test_votes_truth_and_clusters_fit(name, shape, clusters):
     dataset = vt.datasets.load(name)
@@ -73,7 +81,7 @@ def test_every_rule_of_one_pass_takes_them():
 
 
 def test_what_is_not_there():
-    with pytest.raises(vt.InputError, match="there is no data set 'polls'; there are flights13, llmfao, polls538"):
+    with pytest.raises(vt.InputError, match="there is no data set 'polls'; there are flights13, llmfao, mqm, polls538"):
         vt.datasets.load("polls")
     with pytest.raises(vt.InputError, match="the data set flights13 has no table 'comparisons'"):
         vt.datasets.load("flights13").table("comparisons")

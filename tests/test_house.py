@@ -18,7 +18,7 @@ STOREYS = (
     {"likelihood"},
     {"inference"},
     {"rules"},
-    {"learned"},
+    {"learned", "panel"},
     {"explain", "outcome"},
     {"registry"},
     {"citation", "decide"},

@@ -10,7 +10,7 @@ from rows import Row, measure_rows
 
 import veritally as vt
 from peers import report
-from peers.cells import INSTANCES, SCENARIOS, Cell, dataset, scenario
+from peers.cells import DATASETS, INSTANCES, SCENARIOS, Cell, dataset, scenario
 from peers.methods import METHODS, Method
 from veritally.experiments.measures import measure, summarize
 
@@ -21,7 +21,7 @@ _BY_NAME = {method.name: method for method in METHODS}
 def plan() -> Iterator[Row]:
     """Yield what to measure."""
     places = [(name, voters) for voters in INSTANCES for name in SCENARIOS]
-    for name, voters in [*places, *((name, None) for name in vt.datasets.names())]:
+    for name, voters in [*places, *((name, None) for name in DATASETS)]:
         for method in METHODS:
             if (key := voters or name) in method.most:
                 whole = INSTANCES.get(key) or vt.datasets.load(key).profile.batch[0]

@@ -15,7 +15,7 @@ from veritally.model.known import KnownParameters
 SCENARIOS = ("high-variance", "low-variance", "count-noise", "count-replacement")
 INSTANCES = {10: 2000, 30: 800, 100: 250}  # by the number of voters
 _SEED = 2020
-_WHOLE = {"flights13": 1, "llmfao": 1, "polls538": 100}  # what a share is of
+DATASETS = {"flights13": 1, "llmfao": 1, "polls538": 100}  # what a share is of
 _LEAST = 1e-6  # of a scale, where all values are the same
 _SCORES = {"left": 1.0, "tie": 0.5, "right": 0.0}
 
@@ -95,7 +95,7 @@ def dataset(name: str) -> Cell:
     singles = data.profile.unstack()
     judged = _judged(data, singles) if name == "llmfao" else [None] * len(singles)
     each = [
-        Votes(np.asarray(one.values), np.asarray(one.counts), *_scales(one, _WHOLE[name]), own)
+        Votes(np.asarray(one.values), np.asarray(one.counts), *_scales(one, DATASETS[name]), own)
         for one, own in zip(singles, judged, strict=True)
     ]
     tie_breakers = np.random.default_rng(_SEED).random(data.truth.shape)

@@ -8,11 +8,11 @@ import numpy as np
 
 import veritally as vt
 from peers import libraries
-from peers.cells import INSTANCES, Cell
+from peers.cells import DATASETS, INSTANCES, Cell
 from peers.votes import Votes
 from veritally.experiments.rule_set import Entry
 
-_ALL = dict.fromkeys([*INSTANCES, *vt.datasets.names()])
+_ALL = dict.fromkeys([*INSTANCES, *DATASETS])
 Limits = Mapping[int | str, int | None]  # by number of voters or data set: how many decisions at most, None for all
 
 

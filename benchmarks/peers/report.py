@@ -7,12 +7,11 @@ from typing import Any
 from page import put_section
 from rows import Row, read_rows
 
-from peers.cells import INSTANCES, SCENARIOS
+from peers.cells import DATASETS, INSTANCES, SCENARIOS
 from peers.methods import METHODS, OURS, PEERS
 
 DOCS = Path(__file__).parents[2] / "docs"
 RESULTS = DOCS / "peers" / "results.json"
-_DATASETS = ("flights13", "llmfao", "polls538")
 _UNITS = ((1e6, "s"), (1e3, "ms"))  # in microseconds
 _SURE = 2  # standard errors
 _SAME = "TrueSkillThroughTime"
@@ -77,7 +76,7 @@ def write() -> None:
 
 def table(rows: list[Row]) -> str:
     """Return the regrets at 10 voters and on data sets, a line for each method."""
-    places = [*((name, 10) for name in SCENARIOS), *((name, None) for name in _DATASETS)]
+    places = [*((name, 10) for name in SCENARIOS), *((name, None) for name in DATASETS)]
     found = {(row["method"], row["cell"], row["voters"]): row for row in rows}
     lines = [_line("", *(name for name, _ in places), "time"), "|---" * (len(places) + 2) + "|"]
     for method in METHODS:
@@ -210,7 +209,7 @@ def draw(rows: list[Row], path: Path) -> None:
     with matplotlib.rc_context({"svg.hashsalt": "peers", "svg.fonttype": "none", "font.size": 9}):
         figure = Figure(figsize=(13, 7.5), layout="constrained")
         panels = figure.subplots(2, 4).ravel()
-        for name, ax in zip((*SCENARIOS, *_DATASETS), panels, strict=False):
+        for name, ax in zip((*SCENARIOS, *DATASETS), panels, strict=False):
             _panel(ax, name, [row for row in rows if row["cell"] == name])
         handles = {text: line for ax in panels[:-1] for line, text in zip(*ax.get_legend_handles_labels(), strict=True)}
         names = [method.name for method in METHODS]

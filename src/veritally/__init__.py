@@ -9,6 +9,7 @@ from veritally.errors import InputError, InputWarning, TieError
 from veritally.explain import Explanation
 from veritally.io.votes import read, to_frame, write
 from veritally.outcome import Outcome
+from veritally.panel.panel import Panel
 from veritally.registry import register, rule, rules
 from veritally.rules.info import RuleInfo
 from veritally.rules.protocol import Fit, Rule, Status
@@ -35,6 +36,7 @@ __all__ = [
     "InputError",
     "InputWarning",
     "Outcome",
+    "Panel",
     "Profile",
     "Rule",
     "RuleInfo",

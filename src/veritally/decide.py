@@ -1,8 +1,9 @@
 """Running rules over profiles: one rule for a decision, many rules for a comparison."""
 
+import math
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,12 +14,15 @@ from veritally.errors import InputError, InputWarning, quoted
 from veritally.learned.models import SHIPPED
 from veritally.model.parameters import checked_parameters
 from veritally.outcome import Outcome, TieBreak
+from veritally.panel.panel import Panel
 from veritally.registry import rule_for
 from veritally.rules.info import RuleInfo
 from veritally.rules.protocol import Fit, Rule, Status
 from veritally.rules.sums import scores_of
+from veritally.votes.claims import believable
 from veritally.votes.combine import concat
 from veritally.votes.kinds import by_kind
+from veritally.votes.oddities.finding import odd_voters
 from veritally.votes.profile import Profile
 
 _LARGEST = 1e150  # of a score, in absolute value
@@ -30,6 +34,7 @@ def decide(
     profile: Profile | Sequence[Profile],
     rule: str | Rule | None = None,
     *,
+    panel: Panel | None = None,
     choose: int = 1,
     tie_break: TieBreak = "error",
     seed: int = 0,
@@ -45,6 +50,9 @@ def decide(
     rule
         A name or alias from :func:`veritally.rules`, or a rule of one's own as an object; by default ``posterior``,
         with a ``model`` ``learned``.
+    panel
+        What is known of voters besides how much they saw: who errs with whom; for ``posterior``. By default what the
+        votes were read with: groups, or who saw the same items.
     choose
         How many alternatives to choose.
     tie_break
@@ -58,7 +66,9 @@ def decide(
         deviation of the truths; ``omega``, that by which voters differ however much they saw, a number or
         ``"estimated"``; ``cap``, the most that a count may count for; ``count_error``, how counts may be wrong,
         as ``"percentage:0.5"`` or ``"replacement:0.33"``, or without a number to estimate it; ``samples`` for
-        ``top-monte-carlo``; ``points`` for ``positional``.
+        ``top-monte-carlo``; ``points`` for ``positional``. Every rule takes ``cap="none"``: without a cap, counts of
+        one voter that exceed those of all others a hundredfold are taken for the largest of these, with a warning;
+        this believes them.
 
     Examples
     --------
@@ -70,7 +80,7 @@ def decide(
         profile = concat(profile)
     if not isinstance(profile, Profile):
         raise InputError(f"decide takes a Profile, not {type(profile).__name__}; vt.read makes one of files and frames")
-    outcome = Question.of(profile, rule, choose, tie_break, seed, parameters).outcome()
+    outcome = Question.of(profile, rule, choose, tie_break, seed, parameters, panel).outcome()
     for message in outcome.rule_warnings:
         warnings.warn(message, InputWarning, stacklevel=2)
     return outcome
@@ -80,6 +90,7 @@ def questions(
     profile: Profile,
     rule: str | Rule | None = None,
     *,
+    panel: Panel | None = None,
     choose: int = 1,
     tie_break: TieBreak = "error",
     seed: int = 0,
@@ -90,7 +101,7 @@ def questions(
     Their outcomes say of each decision what :func:`decide` says. A single decision, and a batch whose decisions are not
     independent, are one question. Outcomes do not warn: what there is to warn of is in :attr:`Outcome.rule_warnings`.
     """
-    whole_question = Question.of(profile, rule, choose, tie_break, seed, parameters).prepared()
+    whole_question = Question.of(profile, rule, choose, tie_break, seed, parameters, panel).prepared()
     size = whole_question.piece
     if size is None or not profile.batch:
         return [whole_question]
@@ -109,6 +120,9 @@ class Question:
     parameters: dict[str, Any]
     before: int = 0
     made: Rule | None = None
+    panel: Panel | None = None
+    claims: Mapping[int, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -119,6 +133,7 @@ class Question:
         tie_break: TieBreak,
         seed: int,
         parameters: dict[str, Any],
+        panel: Panel | None = None,
     ) -> Self:
         """Check what a user asks."""
         if rule is None and "model" in parameters:
@@ -127,11 +142,23 @@ class Question:
         choose, seed = whole(choose, "choose", least=1), whole(seed, "seed")
         if tie_break not in ("error", "first", "random"):
             raise InputError(f"there is no tie-break {quoted(tie_break)}; choose error, first or random")
-        info.require(parameters)
+        info.require(_of_rule(parameters))
         _require_evidence(np.where(profile.ballots.mask, 0.0, -np.inf), profile, choose)
+        deaf = panel is None and not _takes_panel(info) and Panel.of(profile) is not None
+        panel = _panel_for(info, panel, profile)
+        groups = {} if panel is None or panel.groups is None else panel.groups
+        group_of = {voter: group for group, members in groups.items() for voter in members}
+        remarks = tuple(oddity.sentence for oddity in odd_voters(profile, group_of))
+        if deaf:
+            remarks += (f"the rule {info.name} counts each voter by itself: what voters share is for posterior",)
+        claims: Mapping[int, str] = {}
+        if parameters.get("cap") is None:
+            profile, claims = believable(profile)
         profile = profile.coarsened(info.votes)
-        checked_parameters(parameters, profile)  # of all decisions together, before some are decided
-        return cls(profile, info, choose, tie_break, seed, parameters)
+        checked_parameters(_of_rule(parameters), profile)  # of all decisions together, before some are decided
+        if panel is not None:
+            profile = panel.applied(profile)
+        return cls(profile, info, choose, tie_break, seed, parameters, panel=panel, claims=claims, remarks=remarks)
 
     def prepared(self) -> Self:
         """Find out what concerns all decisions together, once."""
@@ -142,10 +169,11 @@ class Question:
         """The rule itself."""
         if self.made is not None:
             return self.made
-        parameters = dict(self.parameters)
+        parameters = _of_rule(self.parameters)
         if self.info.stochastic:
             parameters["seed"] = self.seed
-        return self.info.make(**checked_parameters(parameters, self.profile))
+        made = self.info.make(**checked_parameters(parameters, self.profile))
+        return made if self.panel is None else replace(made, correlation=self.panel.correlation)  # type: ignore[type-var]
 
     @property
     def piece(self) -> int | None:
@@ -157,7 +185,11 @@ class Question:
 
     def part(self, start: int, end: int) -> Self:
         """Ask about some decisions along the first batch axis."""
-        return replace(self, profile=self.profile.part(start, end), before=start)
+        size = math.prod(self.profile.batch[1:])
+        claims = {
+            place - start * size: said for place, said in self.claims.items() if start * size <= place < end * size
+        }
+        return replace(self, profile=self.profile.part(start, end), before=start, claims=claims)
 
     def outcome(self) -> Outcome:
         """Decide."""
@@ -166,6 +198,9 @@ class Question:
             fit = _checked_fit(made.fit(profile.ballots), self.info.name, profile)
         _require_finite(fit.scores, self.parameters.get("model"))
         _require_evidence(fit.scores, profile, self.choose)
+        if self.claims:
+            said = {place: (claim, *fit.warnings.get(place, ())) for place, claim in self.claims.items()}
+            fit = fit._replace(warnings={**fit.warnings, **said})
         return Outcome(
             rule=self.info.name,
             profile=profile,
@@ -176,7 +211,24 @@ class Question:
             seed=(self.seed,),
             parameters=dict(self.parameters),
             before=self.before,
+            panel=self.panel,
+            remarks=self.remarks,
         )
+
+
+def _takes_panel(info: RuleInfo) -> bool:
+    return issubclass(info.implementation, Rule) and info.implementation.takes_panel
+
+
+def _panel_for(info: RuleInfo, panel: Panel | None, profile: Profile) -> Panel | None:
+    """Return what is known of the voters, as given or as the votes have it; None if nothing is, or the rule is deaf."""
+    if panel is not None and not isinstance(panel, Panel):
+        raise InputError(f"panel takes a vt.Panel, not {type(panel).__name__}")
+    if _takes_panel(info):
+        return Panel.of(profile) if panel is None else panel
+    if panel is not None:
+        raise InputError(f"the rule {info.name} counts each voter by itself and takes no panel; posterior does")
+    return None
 
 
 def evaluate(profile: Profile, rules: Iterable[str | Rule], **parameters: Any) -> dict[str, Array]:
@@ -193,6 +245,11 @@ def evaluate(profile: Profile, rules: Iterable[str | Rule], **parameters: Any) -
         own = {key: value for key, value in parameters.items() if key in info.parameters}
         made[info.name] = info.make(**checked_parameters(own, profile))
     return scores_of(made, by_kind(profile.ballots, {rule.votes for rule in made.values()}))
+
+
+def _of_rule(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that concern the rule itself: to believe all counts does not."""
+    return {name: value for name, value in parameters.items() if (name, value) != ("cap", "none")}
 
 
 def _checked_fit(fit: Any, name: str, profile: Profile) -> Fit:

@@ -91,6 +91,12 @@ class Explanation:
         changing &= np.asarray(profile.multiplicity) > 0
         return {profile.voters[i]: self._named(without[i]) for i in np.flatnonzero(changing)}
 
+    @property
+    def effective_voters_without(self) -> dict[Any, float]:
+        """How many voters like its best the panel would be worth without each; empty where there is no panel."""
+        worth = self.outcome.worth
+        return {} if worth is None else dict(zip(self.outcome.profile.voters, map(float, worth[1]), strict=True))
+
     @cached_property
     def equal_counts(self) -> list[Any]:
         """Those who would be chosen if every voter had seen everything they saw equally often, the mean count."""
@@ -127,7 +133,11 @@ class Explanation:
             "pivotal": {str(name): list(map(str, winners)) for name, winners in self.pivotal.items()},
             "equal_counts": list(map(str, self.equal_counts)),
             "counts_mattered": self.counts_mattered,
-        }
+        } | self._worth()
+
+    def _worth(self) -> dict[str, Any]:
+        without = self.effective_voters_without
+        return {"effective_voters_without": {str(name): worth for name, worth in without.items()}} if without else {}
 
     def __repr__(self) -> str:
         return f"Explanation({self.winner} ahead of {self.runner_up} by {self.lead:.4g})"

@@ -14,6 +14,8 @@ from veritally.errors import TieError, quoted
 from veritally.explain import Explanation, among_best
 from veritally.inference.belief import CLEAR, DISTANCES, Belief, smallest_set
 from veritally.inference.scale import PooledNoise
+from veritally.panel.panel import Panel
+from veritally.panel.worth import effective_voters
 from veritally.rules.protocol import Fit, Rule, Status
 from veritally.votes.labels import first_few
 from veritally.votes.profile import Profile
@@ -51,6 +53,10 @@ class Outcome:
         How many decisions stand before these, where a batch was decided in pieces.
     batch
         The outcome of the batch that this is one decision of, and its place there; None for one by itself.
+    panel
+        What was known of the voters besides how much they saw.
+    remarks
+        What is odd about voters, by all decisions together.
     """
 
     rule: str
@@ -63,6 +69,8 @@ class Outcome:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     before: int = 0
     batch: "tuple[Outcome, int] | None" = field(default=None, repr=False)
+    panel: Panel | None = None
+    remarks: tuple[str, ...] = ()
 
     def unstack(self) -> list["Outcome"]:
         """Return the outcomes of the decisions along the first batch axis."""
@@ -81,6 +89,7 @@ class Outcome:
             seed=(*self.seed, self.before + d),
             before=0,
             batch=(self, d),
+            remarks=(),
         )
 
     def singles(self) -> "list[tuple[Any, Outcome]]":
@@ -190,6 +199,23 @@ class Outcome:
         """What all decisions of a kind told about their noise together, where that was asked."""
         return self.fit.pooled
 
+    @cached_property
+    def effective_voters(self) -> Any:
+        """How many independent voters like its best the panel is worth; None where nothing is known of a panel."""
+        return self._each(lambda one: None if one.worth is None else one.worth[0])
+
+    @cached_property
+    def worth(self) -> tuple[float, Array] | None:
+        """The same of a single decision, and what it would be without each voter."""
+        found = self.fit.posterior
+        if self.panel is None or found is None:
+            return None
+        ballots, weight = self.profile.ballots, np.asarray(found.weight)
+        between = float(np.max(np.asarray(found.means.between)))
+        chances = {float(rho): float(np.sum(weight[found.strength == rho])) for rho in np.unique(found.strength)}
+        each = [(effective_voters(ballots, rho, between), chance) for rho, chance in chances.items()]
+        return sum(own[0] * chance for own, chance in each), sum((own[1] * chance for own, chance in each), np.zeros(1))
+
     @property
     def expected_regret(self) -> Any:
         """What choosing each of :attr:`alternatives` costs, expected; None for rules that do not say."""
@@ -294,12 +320,12 @@ class Outcome:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What deserves a look: ignored voters, alternatives left out, maxima at infinity."""
+        """What deserves a look: ignored voters, odd ones, alternatives left out, maxima at infinity."""
         return self.profile.warnings + self.rule_warnings
 
     @property
     def rule_warnings(self) -> tuple[str, ...]:
-        """The warnings that come from the rule, not from the votes alone."""
+        """The warnings that come from deciding; of votes that say nothing a profile warns itself."""
         if self.profile.batch:
             several = WarningLines()
             several.add(self)
@@ -314,7 +340,7 @@ class Outcome:
         if lone and len(self.profile) > 2:
             messages.append(f"only one voter saw {', '.join(lone)}, which comes out best")
         messages += self.fit.messages(names)
-        return tuple(messages)
+        return (*messages, *self.remarks)
 
     def decisions_with_warnings(self) -> "list[tuple[Any, Outcome]]":
         """Return the decisions of a batch that may have warnings, found without taking all of them apart."""
@@ -362,6 +388,8 @@ class Outcome:
             result["sigma_over_tau"] = dict(zip(("estimate", "low", "high"), map(float, self.scale), strict=True))
         if self.pooled_noise:
             result["pooled_noise"] = [noise.to_dict() for noise in self.pooled_noise]
+        if self.panel is not None:
+            result["effective_voters"] = self.effective_voters
         for name, value in self.details.items():
             result.setdefault(name, float(value) if math.isfinite(value) else str(float(value)))
         return result
@@ -451,6 +479,8 @@ class WarningLines:
 
     def add(self, outcome: Outcome) -> None:
         """Take up those of one more batch."""
+        for remark in outcome.remarks:
+            self._about.setdefault(remark, [])
         for name, one in outcome.decisions_with_warnings():
             for message in one.rule_warnings:
                 self._about.setdefault(message, []).append(name)
@@ -458,7 +488,7 @@ class WarningLines:
     def lines(self) -> tuple[str, ...]:
         """Return a sentence for each warning."""
         return tuple(
-            f"decision{'s' if len(names) > 1 else ''} {first_few(names, 2, quoted)}: {message}"
+            f"decision{'s' if len(names) > 1 else ''} {first_few(names, 2, quoted)}: {message}" if names else message
             for message, names in self._about.items()
         )
 

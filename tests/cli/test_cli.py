@@ -387,6 +387,46 @@ def test_check_says_what_is_odd(file):
     assert "all counts are equal" in equal.output
 
 
+def test_groups_in_a_file_of_their_own(file, tmp_path):
+    votes = file("voter,alternative,rank,count\nu,A,1,2\nu,B,2,3\nv,A,1,4\nv,B,2,5\nw,A,2,1\nw,B,1,1\n")
+    groups = tmp_path / "groups.csv"
+    groups.write_text("voter,group\nu,lab\nv,lab\n")
+    assert "Groups:        1, of 2 voters; 1 in none" in run("check", votes, "--groups", str(groups)).output
+    assert run("decide", votes, "--rule", "borda", "--groups", str(groups)).exit_code == 0
+    groups.write_text("voter,group\nx,lab\n")
+    for command in ("check", "decide"):
+        result = run(command, votes, "--groups", str(groups))
+        assert result.exit_code == 2
+        assert "groups.csv: none of its voters votes" in result.stderr
+
+
+def test_items_have_a_line(file):
+    looks = "voter,alternative,item,value\nu,A,1,2\nu,B,1,3\nv,A,1,1\nv,B,1,1\nv,B,2,5\n"
+    assert "Items:         2, looked at 1.67 times" in run("check", file(looks)).output
+
+
+def test_confidence_in_place_of_counts(file):
+    votes = file("voter,alternative,rank,confidence\nu,A,1,1\nu,B,2,2\nv,A,2,3\nv,B,1,5\n")
+    checked = run("check", votes)
+    assert "Counts:        1 to 8.4, median 3.65" in checked.output
+    assert "a default for want of anything better" in checked.output
+    given = run("check", votes, "--confidence", "1:1,2:10, 3:20,5:30")
+    assert "Counts:        1 to 30, median 15" in given.output
+    assert "default" not in given.output
+    assert "default for want" in run("decide", votes, "--rule", "pairwise").stderr
+    assert run("decide", votes, "--rule", "pairwise", "--confidence", "1:1,2:10,3:20,5:30").stderr == ""
+    for wrong, sentence in {
+        "1,2": "--confidence takes LEVEL:COUNT for each level",
+        "1:x": "--confidence takes numbers",
+        "1:1,1:2": "--confidence has a level twice",
+        "1:1": "line 3: the confidence '2' is not among the levels that are given, 1",
+        "1:-1": "must be",
+    }.items():
+        result = run("decide", votes, "--confidence", wrong)
+        assert result.exit_code == 2
+        assert sentence in result.stderr
+
+
 def test_decide_and_check_say_what_may_be_meant_otherwise(file):
     ranks = file("voter,alternative,value\nu,A,1\nu,B,2\nu,C,3\nv,A,1\nv,B,3\nv,C,2\n")
     message = "line 2: the values of each voter are 1, 2, 3, … like ranks"
@@ -458,7 +498,10 @@ def test_comparing_on_votes_of_other_forms(file):
     given = ("compare", "--votes", votes, "--truth", truth, "--rules", "borda", "--json")
     assert json.loads(run(*given, "--ballots", "rank").output)["regret"] == 0
     assert "unranked is not for tidy tables" in run(*given[:2], PANEL, *given[3:], "--unranked", "below").stderr
-    assert "--counts and --unranked are about a file of votes" in run("compare", "--unranked", "below").stderr
+    assert (
+        "--counts, --unranked and --confidence are about a file of votes"
+        in run("compare", "--unranked", "below").stderr
+    )
 
 
 def test_check_warns_also_of_what_it_then_refuses(file):

@@ -123,7 +123,7 @@ def test_progress_in_a_log(monkeypatch, capsys):
         (["compare", "--votes", "a.csv", "--truth", "b.csv", "--instances", "9"], "--instances is for simulated votes"),
         (["compare", "--votes", "a.csv", "--truth", "b.csv"], "there is no such file"),
         (["compare", "--votes", "rankings"], "what simulated voters report is --ballots"),
-        (["compare", "--dataset", "polls"], "there is no data set 'polls'; there are flights13, llmfao, polls538"),
+        (["compare", "--dataset", "polls"], "there is no data set 'polls'; there are flights13, llmfao, mqm, polls538"),
         (["compare", "--dataset", "llmfao", "--voters", "3"], "--voters is for simulated votes; with --dataset leave"),
         (["compare", "--dataset", "llmfao", "--ballots", "rank"], "--ballots is for votes of your own"),
         (["compare", "--dataset", "llmfao", "--votes", "a", "--truth", "b"], "--votes is for votes of your own"),

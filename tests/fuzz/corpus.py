@@ -38,6 +38,24 @@ e,v,C,A,b,1,1
 e,u,A,B,left,4,1
 """
 CROWD = "worker,left,right,winner\nu,A,B,A\nu,B,C,left\nv,A,C,C\n"
+LOOKS = """\
+decision,voter,alternative,item,value,group
+d,u,A,p1,1.5,lab
+d,u,A,p2,2,lab
+d,u,B,p1,0.5,lab
+d,v,A,p1,1,
+d,v,B,p1,3,
+d,v,B,p2,-1,
+e,u,A,p1,2,lab
+e,u,B,p1,1,lab
+"""
+ROLES = """\
+voter,alternative,rank,confidence,group,role
+u,A,1,3,lab,left
+u,B,2,5,lab,right
+v,A,2,1,,right
+v,B,1,2,,
+"""
 TRUTH = "decision,alternative,truth\nd1,A,1\nd1,B,0.5\nd1,C,-2\nd2,X,0\nd2,Y,1e3\n"
 
 _HEADER = """\
@@ -87,7 +105,7 @@ def json_lines(text: str) -> str:
     return "".join(json.dumps(row) + "\n" for row in table(text).rows(named=True))
 
 
-TABLES = (TIDY, PLAIN, RANKED, WIDE, BARE, ORDER_TABLE, COMPARISONS, CROWD)
+TABLES = (TIDY, PLAIN, RANKED, WIDE, BARE, ORDER_TABLE, COMPARISONS, CROWD, LOOKS, ROLES)
 SAID = {WIDE: {"ballots": "rank"}, BARE: {"ballots": "value"}}
 
 VOTES = (

@@ -6,6 +6,7 @@ import pytest
 import veritally as vt
 from veritally.votes import description
 from veritally.votes.description import describe
+from veritally.votes.items import Items
 
 
 def seen_once(names):
@@ -45,3 +46,16 @@ def test_counts_beyond_all_measure_are_described():
     odd = describe(vt.Profile(ranks=[[1, 2]] * 3, counts=counts, voters=["u", "v", "w"])).oddities
     assert "voter u claims up to inf times the median count" in odd
     assert not any("claims" in text for text in describe(vt.Profile(ranks=[[1, 2]], counts=[[1e308, 1e308]])).oddities)
+
+
+def test_groups_and_items_have_a_line_where_there_are_any():
+    plain = vt.Profile(ranks=[[1, 2]] * 4, voters=["u", "v", "w", "x"], alternatives=["A", "B"])
+    assert not {"Groups", "Items"} & dict(describe(plain).lines()).keys()
+    items = Items(("u", "v", "w"), ("A", "A", "B"), np.array([0, 0, 1]), np.array([1.0, 1.0, 2.0]), None, 0.25)
+    known = plain.with_facts(groups={"u": "lab", "v": "lab", "w": "shop", "away": "shop"}, items=items)
+    lines = dict(describe(known).lines())
+    assert lines["Groups"] == "2, of 1 to 2 voters; 1 in none"
+    assert lines["Items"] == (
+        "2, looked at 2 times for each alternative on average; 25% of the noise of a look belongs to them"
+    )
+    assert dict(describe(vt.stack([plain, known])).lines())["Groups"] == "2, of 1 to 2 voters; 1 in none"

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from veritally.cli.options import file_options, lower_is_better_option
+from veritally.cli.options import file_options, groups_option, lower_is_better_option
 from veritally.cli.progress import working
 from veritally.cli.screen import say
 from veritally.errors import InputError, InputWarning
@@ -24,6 +24,7 @@ Examples:
 @click.argument("file")
 @click.option("--ballots", type=click.Choice(["value", "rank", "top"]), help="What the votes are.")
 @file_options
+@groups_option
 @lower_is_better_option
 def check(file: str, **options: Any) -> None:
     """Say what was understood of the votes in FILE, of any form that decide takes, and anything odd about them."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from veritally.datasets import Dataset
     from veritally.experiments.compare import Comparison
 
+_OF_FILES = ("ballots", "file", "counts", "unranked", "confidence")  # what only says something about votes in a file
 _EXAMPLES = """\b
 Examples:
   veritally compare --scenario low-variance --voters 3
@@ -33,7 +34,7 @@ Examples:
 @click.option("--votes", "file", metavar="FILE", help="Votes to compare on, instead of simulated ones.")
 @click.option("--truth", metavar="FILE", help="Their truth: (decision,) alternative, truth, and perhaps cluster.")
 @file_options
-@click.option("--dataset", metavar="NAME", help="Real votes that come along: flights13, llmfao or polls538.")
+@click.option("--dataset", metavar="NAME", help="Real votes that come along: flights13, llmfao, mqm or polls538.")
 @click.option(
     "--placebo",
     type=click.IntRange(min=0),
@@ -56,6 +57,7 @@ def compare(
     truth: str | None,
     counts: str | None,
     unranked: Any,
+    confidence: dict[str, float] | None,
     dataset: str | None,
     placebo: int,
     baseline: str | None,
@@ -90,11 +92,11 @@ def compare(
     data = None if dataset is None else load(dataset)
     if data is not None or file is not None:
         wanted |= _only_sigma(options, "--votes" if data is None else "--dataset")
-        votes = data or read(file, ballots=ballots, counts=counts, unranked=unranked)
+        votes = data or read(file, ballots=ballots, counts=counts, unranked=unranked, confidence=confidence)
         comparison = compare_(votes, truth=truth, **wanted)
     else:
-        if counts is not None or unranked is not None:
-            raise InputError("--counts and --unranked are about a file of votes; give it as --votes")
+        if any(given is not None for given in (counts, unranked, confidence)):
+            raise InputError("--counts, --unranked and --confidence are about a file of votes; give it as --votes")
         wanted |= {"instances": instances, "workers": workers, "backend": backend}
         scenario = make_scenario(ballots=ballots, **options)
         with progress_bar("Comparing") as progress:
@@ -134,11 +136,11 @@ def _refuse_unused(options: Mapping[str, Any], source: str) -> None:
         "instances",
         "workers",
         "backend",
-        *(["ballots", "file", "counts", "unranked"] if source == "--dataset" else []),
+        *(_OF_FILES if source == "--dataset" else ()),
     )
     unused = [key for key in several if said(key) is ParameterSource.COMMANDLINE]
     given = next((key for key, value in options.items() if value is not None), unused[0] if unused else None)
     if given is not None:
         option = {"name": "scenario", "file": "votes"}.get(given, given).replace("_", "-")
-        what = "for votes of your own" if given in ("ballots", "file", "counts", "unranked") else "for simulated votes"
+        what = "for votes of your own" if given in _OF_FILES else "for simulated votes"
         raise InputError(f"--{option} is {what}; with {source} leave it out")

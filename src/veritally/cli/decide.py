@@ -8,7 +8,14 @@ from warnings import warn
 
 import click
 
-from veritally.cli.options import file_options, force_option, lower_is_better_option, parse_numbers, parse_sigma
+from veritally.cli.options import (
+    file_options,
+    force_option,
+    groups_option,
+    lower_is_better_option,
+    parse_numbers,
+    parse_sigma,
+)
 from veritally.cli.plugins import plugin_option
 from veritally.cli.progress import ProgressDisplay, duration, progress_bar, working
 from veritally.cli.screen import say
@@ -16,7 +23,8 @@ from veritally.decide import Question, questions
 from veritally.errors import InputError, InputWarning, quoted
 from veritally.inference.pooling import POOLED
 from veritally.io.votes import read
-from veritally.outcome import Outcome, WarningLines
+from veritally.outcome import Outcome, TieBreak, WarningLines
+from veritally.panel.panel import Panel
 from veritally.progress import listening
 from veritally.votes.profile import Profile
 from veritally.votes.rankings import Ordinal
@@ -34,6 +42,7 @@ Examples:
   veritally decide delays.csv --lower-is-better --plot delays.png
   veritally decide ratings.csv --ballots value --counts looks.csv
   veritally decide election.soi --unranked below
+  veritally decide reviews.csv --confidence low:1,medium:3,high:8
   cat votes.jsonl | veritally decide - --json
 """
 
@@ -58,7 +67,12 @@ Examples:
     help="σ/τ: one for all decisions of a file, one for each, or a number; for posterior. By default it is pooled "
     "where a file has 20 decisions of a kind, and neither --sigma nor --tau is given.",
 )
-@click.option("--cap", type=float, metavar="NUMBER", help="The most that a count may count for; for posterior and mle.")
+@click.option(
+    "--cap",
+    metavar="NUMBER | none",
+    help="The most that a count may count for; for posterior and mle. By default, counts of one voter that exceed all "
+    "others a hundredfold are taken for the largest of these; none believes them, whatever the rule.",
+)
 @click.option(
     "--count-error",
     metavar="SPEC",
@@ -76,6 +90,24 @@ Examples:
     help="The distribution of one observation: normal, laplace or student:FREEDOM; for posterior.",
 )
 @click.option(
+    "--leniency",
+    metavar="NUMBER | estimated",
+    help="Standard deviation by which voters are harsh or lenient with all their values; 0 for not at all. By default "
+    "it is estimated where voters gave values to different alternatives; for posterior.",
+)
+@click.option(
+    "--doubt",
+    type=float,
+    metavar="PROBABILITY",
+    help="That a ballot means nothing, which bounds what a single one can do; for posterior.",
+)
+@click.option(
+    "--panel",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Who errs with whom: a JSON file as vt.Panel writes it; for posterior.",
+)
+@click.option(
     "--model", type=click.Path(dir_okay=False), metavar="FILE", help="Weights that veritally train made; for learned."
 )
 @click.option(
@@ -84,6 +116,7 @@ Examples:
     help="Which column, or what the cells of a wide table are; top: favourites only.",
 )
 @file_options
+@groups_option
 @click.option("--choose", type=click.IntRange(min=1), default=1, metavar="K", help="How many alternatives to choose.")
 @lower_is_better_option
 @click.option(
@@ -112,14 +145,19 @@ def decide(
     sigma: tuple[str, ...],
     tau: float | None,
     scale: str | None,
-    cap: float | None,
+    cap: str | None,
     count_error: str | None,
     omega: str | None,
     noise: str | None,
+    leniency: str | None,
+    doubt: float | None,
+    panel: str | None,
     model: str | None,
     ballots: Any,
     counts: str | None,
     unranked: Any,
+    confidence: dict[str, float] | None,
+    groups: str | None,
     choose: int,
     lower_is_better: bool,
     tie_break: Any,
@@ -135,9 +173,10 @@ def decide(
     """Decide the votes in FILE (CSV, TSV, Parquet or JSON Lines; - for standard input).
 
     FILE has one row per voter and alternative, with the columns voter, alternative, rank and/or value, and optionally
-    count (how much the voter saw of the alternative), multiplicity and decision; or one row per voter and a column per
-    alternative, with --ballots; or a column order, such as A > B = C; or comparisons (worker, left, right, winner). It
-    may also hold such orders as text (.orders, .txt), or be PrefLib's (.soc, .soi, .toc, .toi).
+    count (how much the voter saw of the alternative), multiplicity, decision and group; or one row per look, with the
+    columns voter, alternative, item and value; or one row per voter and a column per alternative, with --ballots; or a
+    column order, such as A > B = C; or comparisons (worker, left, right, winner). It may also hold such orders as text
+    (.orders, .txt), or be PrefLib's (.soc, .soi, .toc, .toi).
     """
     parameters = _given(
         sigma=parse_sigma(*sigma) if sigma else None,
@@ -146,9 +185,11 @@ def decide(
         samples=samples,
         tau=tau,
         scale=_scale(scale),
-        cap=cap,
+        cap=cap if cap in (None, "none") else _number(str(cap), "--cap"),
         count_error=count_error,
         noise=noise,
+        leniency=leniency if leniency in (None, "estimated") else _number(str(leniency), "--leniency"),
+        doubt=doubt,
         model=model,
     ) | dict(map(_setting, own))
     if plot is not None:
@@ -156,13 +197,23 @@ def decide(
 
         require_picture(plot, force)
     with working(file):
-        profile = read(file, ballots=ballots, lower_is_better=lower_is_better, counts=counts, unranked=unranked)
+        profile = read(
+            file,
+            ballots=ballots,
+            lower_is_better=lower_is_better,
+            counts=counts,
+            unranked=unranked,
+            groups=groups,
+            confidence=confidence,
+        )
     if _has_one_noise(profile, rule, parameters):
         parameters["scale"] = "pooled"
+    said = None if panel is None else Panel.read(panel)
+    settled: TieBreak = tie_break or "error"
     with working(file):  # of many decisions, some tell the noise of all
-        asked = questions(profile, rule, choose=choose, tie_break=tie_break or "error", seed=seed, **parameters)
+        asked = questions(profile, rule, panel=said, choose=choose, tie_break=settled, seed=seed, **parameters)
     if plot is not None and len(asked) > 1:  # a picture is of all
-        asked = [Question.of(profile, rule, choose, tie_break or "error", seed, parameters)]
+        asked = [Question.of(profile, rule, choose, settled, seed, parameters, said)]
     with progress_bar(f"Deciding {Path(file).name}") as show:
         outcomes: Iterable[Outcome] = _decided(asked, show)
         if plot is not None or tie_break == "error":  # and nothing is printed before it is known that nothing is tied

@@ -44,11 +44,21 @@ _FILE = (
         help="What an alternative left out of an order is, where no counts tell: below all ranked ones, or unknown to "
         "the voter. PrefLib files need it; otherwise unknown.",
     ),
+    click.option(
+        "--confidence",
+        metavar="LEVEL:COUNT,…",
+        callback=lambda _context, _option, text: parse_levels(text),
+        help="What each level of a column confidence, which stands in place of count, is worth. By default "
+        "1:1,2:2.4,3:4.9,4:8,5:8.4.",
+    ),
 )
 
 
 lower_is_better_option = click.option(
     "--lower-is-better", is_flag=True, help="Small values are good, as with delays or errors."
+)
+groups_option = click.option(
+    "--groups", metavar="FILE", help="Which voters belong together: a table with the columns voter and group."
 )
 force_option = click.option("--force", is_flag=True, help="Replace files that this command did not write.")
 
@@ -92,6 +102,19 @@ def make_scenario(name: str | None, ballots: str | None, sigma: str | None, **gi
 def split_names(text: str | None) -> list[str] | None:
     """Read names separated by commas."""
     return None if text is None else [item.strip() for item in text.split(",") if item.strip()]
+
+
+def parse_levels(text: str | None) -> dict[str, float] | None:
+    """Read what each level of confidence is worth: ``1:1,2:2.4``, or ``low:1,high:5``."""
+    if text is None:
+        return None
+    items = [item.rpartition(":") for item in text.split(",")]
+    levels = [level.strip() for level, _, _ in items]
+    if not all(levels):
+        raise InputError(f"--confidence takes LEVEL:COUNT for each level, such as 1:1,2:2.4, not {quoted(text)}")
+    if len(set(levels)) < len(levels):
+        raise InputError(f"--confidence has a level twice: {quoted(text)}; give one count for each")
+    return {level: parse_numbers(count, "--confidence")[0] for level, (_, _, count) in zip(levels, items, strict=True)}
 
 
 def parse_sigma(*texts: str) -> float | tuple[float, ...] | dict[str, float]:

@@ -100,7 +100,7 @@ def _print_single(console: Console, outcome: Outcome, explain: bool) -> None:
     if explain:
         if explanation.runner_up is not None and explanation.lead > 0:
             console.print(_contributions(console, explanation))
-        for line in sentences.what_if(explanation):
+        for line in [*sentences.what_if(explanation), *sentences.worth(explanation)]:
             console.print(Text(line), soft_wrap=True)
 
 

@@ -15,6 +15,7 @@ from veritally.votes.description import claims
 _WORTH_SAYING = 0.01  # of a probability
 _FEWEST = 2  # alternatives
 _NAMED = 3  # voters on each side of the lead
+_ROUNDING = 1e-9  # of the largest contribution
 _MOST_NEAR = 6  # alternatives named that the winner is not clearly better than
 _MOST_PIVOTAL = 10  # voters named whose absence would change the choice
 
@@ -36,7 +37,9 @@ def voters(outcome: Outcome) -> str:
     times = np.asarray(outcome.profile.multiplicity)
     whole = float(np.sum(times[np.any(np.asarray(outcome.profile.counts) > 0, axis=-1)]))
     ballots = "" if whole == outcome.voters else f" on {outcome.voters} ballot{'s' if outcome.voters > 1 else ''}"
-    return f"{whole:g} voter{'s' if whole != 1 else ''}{ballots}"
+    number = outcome.effective_voters
+    worth = "" if number is None else f", worth about {number:.1f} of the best of them"
+    return f"{whole:g} voter{'s' if whole != 1 else ''}{ballots}{worth}"
 
 
 def verdict(outcome: Outcome, explanation: Explanation) -> list[str]:
@@ -58,7 +61,9 @@ def verdict(outcome: Outcome, explanation: Explanation) -> list[str]:
         one, other = outcome.profile.alternatives
         lines.append(f"Maximum-likelihood difference {other} − {one}: {float(outcome.details['delta']):+.4g}.")
     if explanation.lead > 0:
-        parts = list(explanation.contributions.items())
+        whole = explanation.contributions
+        least = _ROUNDING * max(map(abs, whole.values()))
+        parts = [(name, part) for name, part in whole.items() if abs(part) > least]
         helped = [f"{name} ({part:+.3g})" for name, part in parts[:_NAMED] if part > 0]
         hurt = [f"{name} ({part:+.3g})" for name, part in reversed(parts[-_NAMED:]) if part < 0]
         scale = "" if outcome.belief is None else ", in scores"
@@ -195,9 +200,38 @@ def findings(outcome: Outcome) -> list[str]:
         lines.append(f"Allowed for: errors of counts of size {float(belief.count_error):.2g}.")
     if not np.isnan(belief.omega):
         lines.append(f"Allowed for: voters who differ by ω = {float(belief.omega):.2g} however much they saw.")
+    lines += _panel(outcome)
     if "cap" not in outcome.parameters:
         lines += [f"Mind that {claim}; --cap limits what that does." for claim in claims(outcome.profile)]
     return lines
+
+
+def _panel(outcome: Outcome) -> list[str]:
+    """Say what was found out about voters."""
+    lines, panel = [], outcome.panel
+    if panel is not None and panel.items is not None:
+        part = float(outcome.details["correlation"])
+        lines.append(
+            f"Allowed for: {part:.0%} of the noise of a look belongs to its item, which others may have seen too."
+        )
+    elif panel is not None and panel.correlation == "estimated":
+        rho = float(outcome.details["correlation"])
+        lines.append(f"Estimated: errors of voters who share them have a correlation of about {rho:.2g}.")
+    if "leniency" in outcome.details:
+        spread = float(outcome.details["leniency"])
+        lines.append(f"Allowed for: voters' leniency, which differs by about {spread:.2g} (standard deviation).")
+    return lines
+
+
+def worth(explanation: Explanation) -> list[str]:
+    """Say what the panel would be worth without each voter, those who matter most first."""
+    whole, without = explanation.outcome.effective_voters, explanation.effective_voters_without
+    if not without:
+        return []
+    order = sorted(without, key=without.__getitem__)
+    named = ", ".join(f"{name} {without[name]:.1f}" for name in order[:_MOST_PIVOTAL])
+    more = f", others up to {without[order[-1]]:.1f}" if len(order) > _MOST_PIVOTAL else ""
+    return [f"The panel is worth {whole:.1f} voters like its best; without {named}{more}."]
 
 
 def what_if(explanation: Explanation) -> list[str]:

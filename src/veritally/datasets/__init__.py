@@ -59,7 +59,7 @@ class Dataset:
         return self._file("SOURCE.md").decode()
 
     def table(self, name: str) -> "pl.DataFrame":
-        """Return a table as it is shipped: ``votes``, ``truth``, and for llmfao ``comparisons``."""
+        """Return a table as it is shipped: ``votes``, ``truth``, for llmfao ``comparisons``, for mqm ``looks``."""
         from veritally.io import parquet
 
         try:
@@ -88,6 +88,12 @@ _DATASETS = (
         "LLMFAO by Dmitry Ustalov, github.com/dustalov/llmfao, with prompts and answers of llmonitor.com; regrouped",
     ),
     Dataset(
+        "mqm",
+        "which machine translation is best, by professional translators who marked its errors",
+        "Apache 2.0",
+        "WMT MQM human evaluation by Google, github.com/google/wmt-mqm-human-evaluation; regrouped",
+    ),
+    Dataset(
         "polls538",
         "who wins an election, by pollsters in its last three weeks",
         "CC BY 4.0",
@@ -100,7 +106,7 @@ def names() -> tuple[str, ...]:
     """Return the names of all data sets.
 
     >>> names()
-    ('flights13', 'llmfao', 'polls538')
+    ('flights13', 'llmfao', 'mqm', 'polls538')
     """
     return tuple(dataset.name for dataset in _DATASETS)
 

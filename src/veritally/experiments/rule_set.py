@@ -54,7 +54,14 @@ def exact(kind: Kind) -> list[str]:
 
 
 _KINDS_CHOSEN = ("values", "rankings", "top")  # of votes, which a rule that takes any can be limited to
-_SWITCHES = {"sigma": "estimated", "counts": "believed", "noise": "told", "estimate": "mean", "omega": "estimated"}
+_SWITCHES = {
+    "sigma": "estimated",
+    "counts": "believed",
+    "noise": "told",
+    "estimate": "mean",
+    "omega": "estimated",
+    "leniency": "0",
+}
 """What can be changed in a rule that goes by a model: each of these has but one value."""
 
 
@@ -73,8 +80,8 @@ class Entry:
         ``samples=NUMBER`` is for Monte Carlo, ``model=FILE`` for learned rules; ``votes=rankings`` (or ``values``,
         ``top``) gives a rule that takes any votes only these; ``sigma=estimated`` and ``counts=believed`` keep from it
         what it would be given, ``noise=told`` tells it that noise is not normal, ``omega=estimated`` that voters may
-        differ however much they saw. ``posterior`` goes by the mode, which is quicker and has the same regret, unless
-        ``estimate=mean``.
+        differ however much they saw, ``leniency=0`` that none is harsher than others. ``posterior`` goes by the mode,
+        which is quicker and has the same regret, unless ``estimate=mean``.
 
         >>> Entry.of("case5-monte-carlo:samples=1000").label
         'top-monte-carlo:samples=1000'
@@ -115,6 +122,8 @@ class Entry:
         estimated, believed, noise_given = (parameters.pop(key, None) for key in ("sigma", "counts", "noise"))
         if noise_given:
             parameters |= {"noise": checked_noise(known.noise), "count_range": known.count_range}
+        if "leniency" in parameters:
+            parameters["leniency"] = float(parameters["leniency"])
         if "estimate" in takes:
             parameters.setdefault("estimate", "mode")
         if known.sigma is not None and not estimated:
@@ -139,8 +148,8 @@ def _parameter(info: RuleInfo, key: str, value: str, text: str) -> Any:
     if key not in ("votes", "counts"):
         info.require([key])
     possible = (
-        "samples=NUMBER, model=FILE, votes=rankings, sigma=estimated, counts=believed, noise=told, omega=estimated "
-        "and estimate=mean"
+        "samples=NUMBER, model=FILE, votes=rankings, sigma=estimated, counts=believed, noise=told, omega=estimated, "
+        "leniency=0 and estimate=mean"
     )
     raise InputError(f"{quoted(text)}: of a rule's parameters only {possible} can be given here, where they apply")
 

@@ -41,7 +41,15 @@ def dispersion(values: Array, counts: Array, multiplicity: Array) -> Dispersion:
     whole = xp.sum(weight, axis=-2)
     filled = xp.where(given, values, 0)
     mean = xp.sum(weight * filled, axis=-2) / xp.where(whole > 0, whole, 1)
-    squares = xp.sum(weight * (filled - mean[..., None, :]) ** 2, axis=-2)
+    return from_squares(xp.sum(weight * (filled - mean[..., None, :]) ** 2, axis=-2), times)
+
+
+def from_squares(squares: Array, times: Array) -> Dispersion:
+    """Do so from squares of residuals, ``(..., alternative)``, and how many voters gave each value.
+
+    Squares are over the variance that they would have if σ were 1.
+    """
+    xp = namespace(squares)
     freedom = xp.maximum(xp.sum(times, axis=-2) - 1, xp.asarray(0, dtype=times.dtype))
     number = xp.sum(freedom, axis=-1)
     some = number > 0

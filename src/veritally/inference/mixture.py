@@ -1,13 +1,13 @@
 """PosteriorMixture: what the truths of decisions may be, as normals, one for each value of the unknown scale."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from veritally.arrays import Array, namespace
+from veritally.arrays import Array, is_jax, namespace
 from veritally.inference.linear import inverse
 from veritally.inference.propagation import Moments, means_without, pulls
 from veritally.model.means import VoterMeans
@@ -40,7 +40,11 @@ class PosteriorMixture(NamedTuple):
     p_noise
         The probability that the votes are nothing but noise, ``(...)``; 0 where that was not asked.
     means
-        How voters' means spread, at all values together.
+        How voters' means spread, but for what differs from value to value.
+    strength
+        Of shared errors, ``(value, ...)``.
+    leniency
+        The variance of voters' leniency, ``(value, ...)``.
     """
 
     weight: Array
@@ -53,33 +57,48 @@ class PosteriorMixture(NamedTuple):
     scale: Array
     p_noise: Array
     means: VoterMeans
+    strength: Array
+    leniency: Array
+
+    def changed(
+        self, each: Callable[[Array], Array], single: Callable[[Array], Array] = lambda x: x
+    ) -> "PosteriorMixture":
+        """Change all arrays: ``each`` those that have an axis of values, ``single`` the others."""
+
+        def those_there(x: Array | None) -> Any:
+            return None if x is None else each(x)
+
+        xp = namespace(self.weight)
+        known = self.moments._replace(fell_back=xp.broadcast_to(xp.asarray(self.moments.fell_back), self.weight.shape))
+        return PosteriorMixture(
+            each(self.weight),
+            each(self.sigma),
+            each(self.tau),
+            Moments(*map(those_there, known)),
+            single(self.log_evidence),
+            single(self.freedom),
+            single(self.number),
+            single(self.scale),
+            single(self.p_noise),
+            self.means,
+            each(self.strength),
+            each(self.leniency),
+        )
 
     def in_shape(self, batch: tuple[int, ...]) -> "PosteriorMixture":
         """Return the same with the decisions, along one axis, in the shape of a batch."""
-
-        def shaped(x: Array | None) -> Any:
-            return None if x is None else x.reshape(len(x), *batch, *x.shape[2:])
-
-        evidence, freedom, number = (x.reshape(batch) for x in (self.log_evidence, self.freedom, self.number))
-        single = evidence, freedom, number, self.scale.reshape(*batch, 3), self.p_noise.reshape(batch)
-        moments, sigma = Moments(*map(shaped, self.moments)), shaped(self.sigma)
-        means = replace(self.means, sigma=sigma[..., None, :])
-        return PosteriorMixture(shaped(self.weight), sigma, shaped(self.tau), moments, *single, means)
+        return self.changed(
+            lambda x: x.reshape((len(x), *batch, *x.shape[2:])), lambda x: x.reshape((*batch, *x.shape[1:]))
+        )
 
     def take(self, rows: Any) -> "PosteriorMixture":
-        """Keep some decisions along a single batch axis."""
-
-        def taken(x: Array | None) -> Any:
-            return None if x is None else x[:, rows]
-
-        moments, sigma = Moments(*map(taken, self.moments)), taken(self.sigma)
-        single = (x[rows] for x in (self.log_evidence, self.freedom, self.number, self.scale, self.p_noise))
-        means = replace(self.means, sigma=sigma[..., None, :])
-        return PosteriorMixture(taken(self.weight), sigma, taken(self.tau), moments, *single, means)  # type: ignore[call-arg]
+        """Keep some decisions along the first batch axis."""
+        return self.changed(lambda x: x[:, rows], itemgetter(rows))
 
     def model(self, ballots: Ballots) -> Model:
         """Return how votes come about, at each value; ``ballots`` are :meth:`Ballots.stacked` for them."""
-        return Model.of(ballots, self.tau, self.means)
+        means = replace(self.means, sigma=self.sigma[..., None, :])
+        return Model.of(ballots, self.tau, with_leniency(means, self.leniency), self.strength)
 
     def average(self, x: Array) -> Array:
         """Return the mean over the values of the scale."""
@@ -111,8 +130,8 @@ class PosteriorMixture(NamedTuple):
         own = Moments(mean, precision, pull, without, known.log_evidence[at], missing, fell_back)
         sigma = self.sigma[at][..., :n]
         single = self.log_evidence[d], self.freedom[d], self.number[d], self.scale[d], self.p_noise[d]
-        means = replace(self.means, sigma=sigma[..., None, :])
-        return PosteriorMixture(self.weight[at], sigma, self.tau[at], own, *single, means)
+        panel = self.strength[at], self.leniency[at]
+        return PosteriorMixture(self.weight[at], sigma, self.tau[at], own, *single, self.means, *panel)
 
 
 class DecisionGroup(NamedTuple):
@@ -193,8 +212,15 @@ def joined(groups: Sequence[DecisionGroup], parts: Sequence[PosteriorMixture], b
         put_single([part.number for part in parts]),
         put_single([part.scale for part in parts]),
         put_single([part.p_noise for part in parts]),
-        replace(parts[0].means, sigma=sigma[..., None, :]),
+        parts[0].means,
+        put([part.strength for part in parts], 0),
+        put([part.leniency for part in parts], 0),
     )
+
+
+def with_leniency(means: VoterMeans, leniency: Array) -> VoterMeans:
+    """Return how voters' means spread if voters are lenient, with a variance; as it was where nobody is."""
+    return replace(means, leniency=leniency) if not is_jax(leniency) and np.any(leniency > 0) else means
 
 
 def _with_voters(group: DecisionGroup, part: PosteriorMixture) -> Moments:

@@ -11,18 +11,21 @@ from veritally.arrays import Array, is_jax, namespace
 from veritally.inference.dispersion import (
     Dispersion,
     dispersion,
+    from_squares,
     geometric_mean,
     log_typical_count,
     noise_of_means,
     spread_of_means,
 )
-from veritally.inference.linear import inverse
-from veritally.inference.propagation import Estimate, Near, moments, slope_of_evidence
-from veritally.inference.scale import DOUBTFUL, WEAK, Looks, NoisePrior, PooledNoise
+from veritally.inference.linear import from_diagonal, inverse, multiply, solve
+from veritally.inference.mixture import with_leniency
+from veritally.inference.propagation import Estimate, Near, exact_sites, moments, slope_of_evidence
+from veritally.inference.scale import DOUBTFUL, UNDOUBTED, WEAK, Looks, NoisePrior, PooledNoise
 from veritally.model.means import Counts, VoterMeans, effective
 from veritally.model.model import Model
 from veritally.votes.ballots import Ballots
 from veritally.votes.mixed import Mixed
+from veritally.votes.values import Values
 
 _MANY = 3000  # votes beyond which a part of the voters tells the noise well enough
 _LEAST = 100  # voters who do so
@@ -51,6 +54,14 @@ class Assumptions:
         σ/τ, where it is known though σ or τ is not.
     pooled
         What all decisions of a kind tell about the noise, by kind; empty where each tells its own.
+    strength
+        Of the errors that voters share.
+    leniency
+        The standard deviation of the constant that voters add to all their values.
+    lenient
+        Its variance over that of a mean of typical count, where σ is unknown.
+    doubt
+        The probability that a vote is any of those that were possible.
     """
 
     sigma: float | tuple[float, ...] | None
@@ -61,10 +72,27 @@ class Assumptions:
     estimate: Estimate = "mean"
     scale: float | None = None
     pooled: Mapping[str, PooledNoise] = field(default_factory=dict)
+    strength: float = 0.0
+    leniency: float = 0.0
+    lenient: float = 0.0
+    doubt: float = 0.0
 
     def means(self, sigma: Array) -> VoterMeans:
-        """Return how voters' means spread for this σ, ``(..., alternative)``."""
-        return VoterMeans(sigma[..., None, :], self.cap, self.counts, self.between)
+        """Return how voters' means spread for this σ, ``(..., alternative)``, but for their leniency."""
+        return VoterMeans(sigma[..., None, :], self.cap, self.counts, self.between, doubt=self.doubt)
+
+    def leniency_for(self, ballots: Ballots, sigma: Array) -> Array:
+        """Return the variance of voters' leniency, ``(...)``."""
+        xp = namespace(ballots.counts)
+        if not self.lenient:
+            return xp.full(sigma.shape[:-1], self.leniency**2, dtype=sigma.dtype)
+        typical = xp.exp(log_typical_count(ballots))
+        return self.leniency**2 + self.lenient * geometric_mean(sigma, ballots.mask) ** 2 / typical
+
+    def model(self, ballots: Ballots, sigma: Array, tau: Array) -> Model:
+        """Return how votes come about at some σ and τ."""
+        means = with_leniency(self.means(sigma), self.leniency_for(ballots, sigma))
+        return Model.of(ballots, tau, means, self.strength)
 
 
 @dataclass(frozen=True)
@@ -92,11 +120,14 @@ class Unknown:
         """Return u where log σ, or log τ, is known, ``(..., decision)``."""
         return logarithm - self.middle if self.sigma is None else self.middle - logarithm
 
-    def prior(self, pooled: PooledNoise | None) -> NoisePrior:
-        """Return what is known of u beforehand; that votes may be nothing but noise, where they do not tell σ."""
+    def prior(self, pooled: PooledNoise | None, shared: bool = False) -> NoisePrior:
+        """Return what is known of u beforehand; that votes may be nothing but noise, where they do not tell σ.
+
+        Errors that voters share explain already why they agree, so that with these it need not be pure noise.
+        """
         if pooled is None:
-            return DOUBTFUL if self.sigma is None else WEAK
-        return NoisePrior(self.u(pooled.log_centre), pooled.log_deviation, 0.0)
+            return WEAK if self.sigma is not None else UNDOUBTED if shared else DOUBTFUL
+        return NoisePrior(self.u(pooled.log_centre), pooled.log_deviation)
 
     def scale(self, quantiles: Array, mask: Array) -> Array:
         """Return σ/τ at quantiles of u, ``(decision, quantile)``."""
@@ -125,14 +156,47 @@ def known_sigma(ballots: Ballots, given: Assumptions) -> tuple[Array | None, Arr
     sure = xp.full(shape[:-1], xp.inf, dtype=ballots.counts.dtype)
     if given.sigma is not None:
         return xp.broadcast_to(xp.asarray(given.sigma, dtype=sure.dtype), shape), sure
-    measured = ballots.measurements()
+    counted = worth(ballots, given)
+    measured = counted.measurements()
     if measured is None:
         return None, sure
-    found = _shrunk(dispersion(*measured, ballots.multiplicity), ballots.mask, given.pooled.get(kind_of(ballots)))
+    found = _shrunk(_dispersion(ballots, given, *measured), ballots.mask, given.pooled.get(kind_of(ballots)))
     # Where nothing tells σ, the noise of a typical mean is taken to be as large as the spread of the truths.
-    level = xp.exp(log_typical_count(ballots) / 2) * spread_of_means(*measured, ballots.multiplicity) / 2**0.5
+    level = xp.exp(log_typical_count(counted) / 2) * spread_of_means(*measured, ballots.multiplicity) / 2**0.5
     sigma = xp.where((found.freedom > 0)[..., None], found.sigma, level[..., None])
     return xp.broadcast_to(sigma, shape), found.freedom
+
+
+def _dispersion(ballots: Ballots, given: Assumptions, values: Array, counts: Array) -> Dispersion:
+    """Estimate σ from values, ``(..., voter, column)``, whose errors voters may share, or add a constant to."""
+    own = ballots.part(Values)
+    shared = ballots.loadings is not None and given.strength > 0
+    if own is None or not (shared or given.lenient):
+        return dispersion(values, counts, ballots.multiplicity)
+    xp = namespace(values)
+    # Truths of which nothing is known, and shared errors, by least squares where σ is 1.
+    sigma = xp.ones(own.mask.shape, dtype=values.dtype)
+    model = given.model(own, sigma, sigma[..., 0])
+    times = own.multiplicity[..., None]
+    shift, precision = exact_sites(own, model)
+    total = model.lift.gather_matrix(times[..., None] * precision)
+    total = total + _without_truths(model, own)
+    theta = solve(total, model.lift.gather(times * shift))
+    rest = xp.where(own.given, own.votes - model.lift.see(theta), 0)
+    squares = xp.sum(times * rest * multiply(precision, rest), axis=-2)
+    n = own.mask.shape[-1]
+    errors = theta[..., n:].reshape(*theta.shape[:-1], -1, n)
+    squares = xp.maximum(squares + xp.sum(errors**2, axis=-2), xp.zeros_like(squares))
+    return from_squares(squares, xp.where(own.given, times, 0))
+
+
+def _without_truths(model: Model, ballots: Ballots) -> Array:
+    """Return the precision of shared errors alone, before votes, and of truths that nobody saw."""
+    xp = namespace(ballots.counts)
+    seen = xp.any((ballots.counts > 0) & (ballots.multiplicity > 0)[..., None], axis=-2)
+    size, n = model.lift.size(seen.shape[-1]), seen.shape[-1]
+    alone = xp.concat([~seen, xp.ones((*seen.shape[:-1], size - n), dtype=bool)], axis=-1)
+    return from_diagonal(xp.astype(alone, ballots.counts.dtype))
 
 
 def unknown_noise(ballots: Ballots, given: Assumptions, sigma: Array | None) -> Unknown:
@@ -155,7 +219,7 @@ def look_at(few: Ballots, given: Assumptions, unknown: Unknown, u: Array, rows: 
     """Look at values of u of some decisions, roughly."""
     several = (few if len(rows) == len(few.mask) else few.map(itemgetter(rows))).stacked(len(u))
     sigma, tau = unknown.at(u, rows)
-    model = Model.of(several, tau, given.means(sigma))
+    model = given.model(several, sigma, tau)
     start = None if near is None else Near(near.mean, near.covariance)
     known = moments(several, model, given.estimate, rough=True, near=start)
     covariance = inverse(known.precision)

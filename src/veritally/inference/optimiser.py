@@ -11,7 +11,7 @@ import numpy as np
 
 from veritally.arrays import Array, is_jax, namespace, while_loop
 from veritally.inference.linear import diagonal, log_determinant, multiply, solve
-from veritally.likelihood.votes import LikelihoodSums, tally
+from veritally.likelihood.votes import LikelihoodSums, derivatives, tally
 from veritally.model.model import Model
 from veritally.votes.ballots import Ballots
 
@@ -28,6 +28,8 @@ _SOUND = 1e-8  # of the change expected: less tells nothing
 
 class Peak(NamedTuple):
     """Where the posterior is highest, ``(..., alternative)``, and what is known there.
+
+    Where voters share errors, these stand behind the truths.
 
     Attributes
     ----------
@@ -93,7 +95,7 @@ def peak(
     """
     if ballots.counts.dtype.itemsize < 8:
         tolerance = max(tolerance, _NEAR)
-    if start is None:
+    if start is None and model.lift.weights is None:
         start = _climb(ballots, model, None, 1, _NEAR, _APPROACH).truth
     end = _climb(ballots, model, start, 2, tolerance, _STEPS, rough)
     evidence = end.likelihood + model.log_prior(end.truth, ballots.mask) - log_determinant(end.precision) / 2
@@ -113,8 +115,8 @@ def _climb(
     and Shanno).
     """
     xp = namespace(ballots.counts)
-    mask = ballots.mask
-    prior = model.prior_precision(mask)
+    mask = xp.concat([ballots.mask] * (model.lift.size(ballots.mask.shape[-1]) // ballots.mask.shape[-1]), axis=-1)
+    prior = model.lifted_precision(ballots.mask)
 
     def turn(now: _Climb) -> _Climb:
         # Value, slope and curvature where the last step led; decisions that have arrived are left out.
@@ -152,13 +154,13 @@ def _climb(
             turn=now.turn + 1,
         )
 
-    return while_loop(lambda now: (now.turn < most) & ~xp.all(now.arrived), turn, _foot(ballots, start))
+    return while_loop(lambda now: (now.turn < most) & ~xp.all(now.arrived), turn, _foot(mask, ballots, start))
 
 
-def _foot(ballots: Ballots, truth: Array | None) -> _Climb:
+def _foot(mask: Array, ballots: Ballots, truth: Array | None) -> _Climb:
     """Return where the climb begins, by default at equal truths."""
     xp = namespace(ballots.counts)
-    zero = xp.zeros(ballots.mask.shape, dtype=ballots.counts.dtype)
+    zero = xp.zeros(mask.shape, dtype=ballots.counts.dtype)
     truth = zero if truth is None else truth
     single = xp.zeros(ballots.mask.shape[:-1], dtype=zero.dtype)
     return _Climb(
@@ -192,14 +194,14 @@ def _tally_climbing(
 ) -> LikelihoodSums:
     """Tally the decisions that have not arrived; the others are 0. JAX, whose programs have one shape, tallies all."""
     if is_jax(truth) or not np.any(arrived):
-        return tally(ballots, truth, model.means, order, rough)
+        return _tally(ballots, truth, model, order, rough)
     depth = arrived.ndim
     rest = np.flatnonzero(~arrived)
 
     def climbing(x: Array) -> Array:
         return np.broadcast_to(x, (*arrived.shape, *x.shape[depth:])).reshape(-1, *x.shape[depth:])[rest]
 
-    few = tally(ballots.map(climbing), climbing(truth), model.map(climbing, arrived.shape).means, order, rough)
+    few = _tally(ballots.map(climbing), climbing(truth), model.map(climbing, arrived.shape), order, rough)
 
     def put_back(x: Array) -> Array:
         whole = np.zeros((arrived.size, *x.shape[1:]), dtype=x.dtype)
@@ -207,3 +209,20 @@ def _tally_climbing(
         return whole.reshape(*arrived.shape, *x.shape[1:])
 
     return LikelihoodSums(*(None if x is None else put_back(x) for x in few))
+
+
+def _tally(ballots: Ballots, theta: Array, model: Model, order: int, rough: bool) -> LikelihoodSums:
+    """Tally all votes; where voters share errors, each at what this voter sees, lifted to truths and errors."""
+    xp, lift = namespace(theta), model.lift
+    if lift.weights is None:
+        return tally(ballots, theta, model.means, order, rough)
+    seen = lift.see(theta)
+    found = derivatives(ballots.each_voter(), seen, model.within(xp.zeros_like(seen)).means, 2, rough)
+    times = ballots.multiplicity
+    assert found.gradient is not None
+    assert found.curvature is not None
+    return LikelihoodSums(
+        xp.sum(times * found.log_prob[..., 0], axis=-1),
+        lift.gather(times[..., None] * found.gradient[..., 0, :]),
+        lift.gather_matrix(times[..., None, None] * found.curvature[..., 0, :, :]),
+    )

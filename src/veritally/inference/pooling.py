@@ -17,7 +17,6 @@ from veritally.inference.noise import (
     look_at,
     some_voters,
     unknown_noise,
-    worth,
 )
 from veritally.inference.scale import REACH, WEAK, Looks, PooledNoise, look_around, pooled
 from veritally.votes.ballots import Ballots
@@ -45,7 +44,7 @@ def _pool_alike(ballots: Ballots, given: Assumptions) -> PooledNoise | None:
     number = len(ballots.mask)
     chosen = np.unique(np.linspace(0, number - 1, min(number, _TELLING)).astype(int))
     few, kind = some_voters(ballots.map(itemgetter(chosen))), kind_of(ballots)
-    sigma, freedom = known_sigma(worth(few, given), given)
+    sigma, freedom = known_sigma(few, given)
     if number < POOLED or (sigma is not None and given.tau is not None):
         return None
     common: tuple[float, ...] = ()
@@ -53,7 +52,7 @@ def _pool_alike(ballots: Ballots, given: Assumptions) -> PooledNoise | None:
     if sigma is not None and np.sum(told) >= POOLED:
         common = common_dispersion(geometric_mean(sigma, few.mask)[told], freedom[told])
         given = replace(given, pooled={kind: PooledNoise(kind, "tau", 0, 0, 0, 0, number, *common)})
-        sigma, _ = known_sigma(worth(few, given), given)
+        sigma, _ = known_sigma(few, given)
     unknown = unknown_noise(few, given, sigma)
     seen = look_around(partial(look_at, few, given, unknown), WEAK, len(chosen), unknown.middle)
     ends = [float(end(unknown.middle + by)) for end, by in ((np.min, min(REACH[0], -REACH[1])), (np.max, REACH[1]))]

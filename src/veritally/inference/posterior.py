@@ -17,13 +17,11 @@ from veritally.inference.noise import (
     look_at,
     some_voters,
     unknown_noise,
-    worth,
 )
 from veritally.inference.optimiser import mode
 from veritally.inference.propagation import Moments, Near, moments, reach
 from veritally.inference.scale import REACH, NoisePrior, look_around, stand_ins
 from veritally.likelihood.chain import FEW
-from veritally.model.model import Model
 from veritally.progress import stretch
 from veritally.votes.ballots import Ballots
 
@@ -54,11 +52,11 @@ def infer(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
 def infer_mode(ballots: Ballots, given: Assumptions) -> Array:
     """Return the mode alone, where σ and τ are known, to a thousandth of a standard deviation."""
     xp = namespace(ballots.counts)
-    sigma, _ = known_sigma(worth(ballots, given), given)
+    sigma, _ = known_sigma(ballots, given)
     assert sigma is not None
     assert given.tau is not None
     tau = xp.full(ballots.mask.shape[:-1], float(given.tau), dtype=ballots.counts.dtype)
-    return mode(ballots, Model.of(ballots, tau, given.means(sigma)))
+    return mode(ballots, given.model(ballots, sigma, tau))
 
 
 def most_probable(posteriors: Sequence[PosteriorMixture]) -> PosteriorMixture:
@@ -83,7 +81,7 @@ def _infer_alike(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
         return found._replace(moments=found.moments.shifted(level))
     xp = namespace(ballots.counts)
     few = some_voters(ballots)
-    sigma, freedom = known_sigma(worth(few, given), given)
+    sigma, freedom = known_sigma(few, given)
     tau = None if given.tau is None else xp.full(batch, float(given.tau), dtype=ballots.counts.dtype)
     if given.scale is not None:
         if sigma is None:
@@ -94,7 +92,7 @@ def _infer_alike(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
         return _at_scales(ballots, given, sigma[None], tau[None], xp.ones_like(tau[None]), freedom)
     unknown = unknown_noise(few, given, sigma)
     common = given.pooled.get(kind_of(ballots))
-    prior = unknown.prior(common)
+    prior = unknown.prior(common, shared=ballots.loadings is not None and given.strength > 0)
     every = np.arange(batch[0])
     if few is ballots and common is not None and common.log_deviation <= _told_apart(ballots):
         return _at_common_noise(ballots, given, unknown, prior, freedom)
@@ -152,10 +150,8 @@ def _at_scales(
     """Find what the truths are at each value of the scale that has a weight, ``(value, decision)``."""
     if is_jax(tau) or (weight > 0).all():
         several, number = ballots.stacked(len(tau)), np.full(tau.shape[1], len(tau))
-        model = Model.of(several, tau, given.means(sigma))
-        known = moments(several, model, given.estimate, near=near)
-        single = known.log_evidence[0], freedom, number, _scale(sigma[0], tau[0], ballots.mask), 0 * tau[0]
-        return PosteriorMixture(weight, sigma, tau, known, *single, model.means)
+        known = moments(several, given.model(several, sigma, tau), given.estimate, near=near)
+        return _found(ballots, given, weight, sigma, tau, known, freedom, number)
     # The others are as one that has.
     value, decision = np.nonzero(weight > 0)
     place = np.zeros(weight.shape, dtype=int)
@@ -164,12 +160,38 @@ def _at_scales(
     some = ballots.map(lambda x: x[decision])
     sigma, tau = sigma[value, decision], tau[value, decision]
     near = None if near is None else Near(*(x[value, decision] for x in near))
-    known = moments(some, Model.of(some, tau, given.means(sigma)), given.estimate, near=near)
+    known = moments(some, given.model(some, sigma, tau), given.estimate, near=near)
     known = Moments(*(None if x is None else x[place] for x in known))
     number = np.full(weight.shape[1], len(weight))
-    sigma, tau = sigma[place], tau[place]
-    single = known.log_evidence[0], freedom, number, _scale(sigma[0], tau[0], ballots.mask), 0 * tau[0]
-    return PosteriorMixture(weight, sigma, tau, known, *single, given.means(sigma))
+    return _found(ballots, given, weight, sigma[place], tau[place], known, freedom, number)
+
+
+def _found(
+    ballots: Ballots,
+    given: Assumptions,
+    weight: Array,
+    sigma: Array,
+    tau: Array,
+    known: Moments,
+    freedom: Array,
+    number: Array,
+) -> PosteriorMixture:
+    """Put together what was found at values of the scale."""
+    xp = namespace(tau)
+    return PosteriorMixture(
+        weight,
+        sigma,
+        tau,
+        known,
+        known.log_evidence[0],
+        freedom,
+        number,
+        _scale(sigma[0], tau[0], ballots.mask),
+        0 * tau[0],
+        given.means(sigma[0]),
+        xp.full(tau.shape, given.strength, dtype=tau.dtype),
+        given.leniency_for(ballots, sigma),
+    )
 
 
 def _scale(sigma: Array, tau: Array, mask: Array) -> Array:

@@ -28,9 +28,10 @@ import numpy as np
 
 from veritally.arrays import Array, is_jax, namespace, possible, while_loop
 from veritally.inference.linear import from_diagonal, inverse, multiply, solve
-from veritally.inference.optimiser import peak
+from veritally.inference.optimiser import Peak, peak
 from veritally.likelihood.chain import FEW
 from veritally.likelihood.votes import derivatives
+from veritally.model.lift import Lift
 from veritally.model.model import Model
 from veritally.progress import report, stretch
 from veritally.votes.ballots import Ballots
@@ -143,11 +144,12 @@ class _Votes(NamedTuple):
     ballots, model
         The votes, and how they come about.
     prior
-        The precision matrix of the truths.
+        The precision matrix of truths and shared errors.
     times
         How many voters each ballot stands for, ``(..., voter, 1)``.
     fixed_shift, fixed_precision
-        Of what needs no approximation: values, ``(..., voter, alternative)``.
+        Of what needs no approximation: values, ``(..., voter, alternative)`` and ``(..., voter, alternative,
+        alternative)``.
     strictness
         How many times less far sites may still move than elsewhere, ``(...)``: over many voters, evidence adds that up.
     """
@@ -160,6 +162,11 @@ class _Votes(NamedTuple):
     fixed_precision: Array
     strictness: Array
 
+    @property
+    def lift(self) -> Lift:
+        """How voters see truths and shared errors."""
+        return self.model.lift
+
     @classmethod
     def of(cls, ballots: Ballots, model: Model, look: bool) -> "_Votes":
         """Return votes of which the values, if there are any, are known."""
@@ -167,39 +174,46 @@ class _Votes(NamedTuple):
         times = ballots.multiplicity[..., None]
         number = xp.sum(ballots.multiplicity, axis=-1) / _SOME
         strict = xp.clip(number if look else 0 * number, 1, _LOOK / _SMALL)
-        prior = model.prior_precision(ballots.mask)
-        return cls(ballots, model, prior, times, *_exact_sites(ballots, model), strict)
+        prior = model.lifted_precision(ballots.mask)
+        return cls(ballots, model, prior, times, *exact_sites(ballots, model), strict)
 
     def take(self, rows: Array) -> "_Votes":
         """Keep some decisions of a flat batch."""
         return _Votes(self.ballots.map(lambda x: x[rows]), self.model.take(rows), *(x[rows] for x in self[2:]))
 
     def total(self, precision: Array) -> Array:
-        """Return the precision of the truths by prior and sites."""
-        return self.prior + namespace(precision).sum(self.times[..., None] * precision, axis=-3)
+        """Return the precision of truths and shared errors by prior and sites."""
+        return self.prior + self.lift.gather_matrix(self.times[..., None] * precision)
+
+    def seen(self, total: Array) -> Array:
+        """Return the precision of what each voter sees, ``(..., voter, alternative, alternative)``."""
+        if self.lift.weights is None:
+            return total[..., None, :, :]
+        return inverse(self.lift.see_matrix(inverse(total))[0])
 
     def without(self, sites: _Sites, shift: Array, precision: Array) -> tuple[Array, Array]:
-        """Return mean and covariance of the truths without so much of each voter."""
-        pull = shift - multiply(precision, sites.mean[..., None, :])
-        covariance = inverse(self.total(sites.precision)[..., None, :, :] - precision)
-        return sites.mean[..., None, :] - multiply(covariance, pull), covariance
+        """Return mean and covariance of what each voter sees without so much of the voter's own."""
+        mean = self.lift.see(sites.mean)
+        pull = shift - multiply(precision, mean)
+        covariance = inverse(self.seen(self.total(sites.precision)) - precision)
+        return mean - multiply(covariance, pull), covariance
 
     def start(self, near: Near | None) -> _Sites:
         """Return what values say, and nothing of other votes; or equal shares of what was found near by."""
         xp = namespace(self.prior)
-        shift, precision = self.fixed_shift, from_diagonal(self.fixed_precision)
-        if near is not None:
+        shift, precision = self.fixed_shift, self.fixed_precision
+        if near is not None and self.lift.weights is None:
             whole = inverse(near.covariance)
             rest = multiply(whole, near.mean) - xp.sum(self.times * shift, axis=-2)
-            says = xp.any(self.ballots.counts > 0, axis=-1) & ~xp.any(self.fixed_precision > 0, axis=-1)
+            says = xp.any(self.ballots.counts > 0, axis=-1) & ~xp.any(self.fixed_precision != 0, axis=(-2, -1))
             number = xp.sum(xp.where(says, self.times[..., 0], 0), axis=-1, keepdims=True)
             share = xp.where(says & (number > 0), 1 / xp.where(number > 0, number, 1), 0)
             precision = precision + share[..., None, None] * (whole - self.total(precision))[..., None, :, :]
             shift = shift + share[..., None] * rest[..., None, :]
-        mean = solve(self.total(precision), xp.sum(self.times * shift, axis=-2))
+        mean = solve(self.total(precision), self.lift.gather(self.times * shift))
         one = xp.ones(mean.shape[:-1], dtype=mean.dtype)
         step = xp.zeros((*mean.shape[:-1], 2, mean.shape[-1]), dtype=mean.dtype)
-        everywhere = xp.broadcast_to(mean[..., None, :], shift.shape)
+        everywhere = xp.broadcast_to(self.lift.see(mean), shift.shape)
         return _Sites(mean, shift, precision, everywhere, 0 * one, step, xp.inf * one, one, xp.asarray(0))
 
 
@@ -285,14 +299,49 @@ def _at_mode(
     ballots: Ballots, model: Model, fell_back: Array, rough: bool = False, near: Near | None = None
 ) -> Moments:
     """Return mode and curvature there for mean and precision."""
-    start = None if near is None else near.mean
+    n, lift = ballots.mask.shape[-1], model.lift
+    start = None if near is None or lift.weights is not None else near.mean
     if model.means.counts is not None:  # whose curvatures may have any sign far from the mode
         found = peak(ballots, model, start)
     else:
-        zero = namespace(ballots.counts).zeros(ballots.mask.shape, dtype=ballots.counts.dtype)
+        shape = (*ballots.mask.shape[:-1], lift.size(n))
+        zero = namespace(ballots.counts).zeros(shape, dtype=ballots.counts.dtype)
         found = peak(ballots, model, zero if start is None else start, _LOOK, rough=True)
         found = found if rough else peak(ballots, model, found.truth)
-    return Moments(found.truth, found.precision, None, None, found.log_evidence, found.missing, fell_back)
+        if model.means.doubt and not rough:
+            found = _higher(found, peak(ballots, model, peak(_capped_at_median(ballots), model, zero).truth))
+    truth, precision, missing = found.truth[..., :n], _of_truths(found.precision, n), found.missing[..., :n]
+    known = Moments(truth, precision, None, None, found.log_evidence, missing, fell_back)
+    return known if lift.weights is None or rough else known._replace(**_voters_part(ballots, model, found))
+
+
+def _capped_at_median(ballots: Ballots) -> Ballots:
+    """Return votes in which nobody has seen more than the median count: where doubt leaves several modes."""
+    xp = namespace(ballots.counts)
+    median = np.nanmedian(np.where(ballots.counts > 0, ballots.counts, np.nan), axis=(-2, -1), keepdims=True)
+    return ballots.with_counts(xp.minimum(ballots.counts, xp.asarray(np.nan_to_num(median, nan=1.0))))
+
+
+def _higher(one: Peak, other: Peak) -> Peak:
+    """Return, of two modes of each decision, that which makes the votes more probable."""
+    xp = namespace(one.truth)
+    better = other.log_evidence > one.log_evidence
+    return Peak(
+        *(
+            xp.where(better.reshape(*better.shape, *[1] * (x.ndim - better.ndim)), y, x)
+            for x, y in zip(one, other, strict=True)
+        )
+    )
+
+
+def _voters_part(ballots: Ballots, model: Model, found: Peak) -> dict[str, Array]:
+    """Return what each voter adds at the mode, and the means without, where voters share errors."""
+    seen = model.lift.see(found.truth)
+    each = derivatives(ballots.each_voter(), seen, model.within(namespace(seen).zeros_like(seen)).means, 2)
+    pull, own = each.gradient[..., 0, :], -each.curvature[..., 0, :, :]  # type: ignore[index]
+    times = ballots.multiplicity[..., None]
+    without = _left(model.lift, found.truth, found.precision, times * pull, times[..., None] * own)
+    return {"pull": pull, "without": without}
 
 
 def _propagated(ballots: Ballots, model: Model, rough: bool, near: Near | None) -> Moments:
@@ -322,24 +371,47 @@ def _settled(ballots: Ballots, model: Model, rough: bool, near: Near | None) -> 
     precision, times = votes.total(sites.precision), votes.times
     values = xp.linalg.eigvalsh(xp.where(xp.isfinite(precision), precision, 0))
     sound = xp.all(xp.isfinite(sites.mean), axis=-1) & xp.all(values > 0, axis=-1) & xp.isfinite(sites.log_size)
-    pull = sites.shift - multiply(sites.precision, sites.mean[..., None, :])
+    pull = sites.shift - multiply(sites.precision, votes.lift.see(sites.mean))
     left = sites.without
-    if possible((times > 0) & (times != 1)):
+    if votes.lift.weights is not None:
+        left = _left(votes.lift, sites.mean, precision, times * pull, times[..., None] * sites.precision)
+    elif possible((times > 0) & (times != 1)):
         left = votes.without(sites, times * sites.shift, times[..., None] * sites.precision)[0]
     square = xp.sum(sites.mean * multiply(precision, sites.mean), axis=-1)
     settled = xp.all(xp.abs(sites.step) <= _UNSETTLED, axis=(-2, -1)) & xp.isfinite(sites.moved)
     evidence = xp.where(sound & settled, sites.log_size, xp.nan)
     evidence = evidence + (square - xp.sum(xp.log(xp.abs(values)), axis=-1)) / 2 + model.log_size(ballots.mask)
     missing = xp.abs(sites.step[..., 0, :]) / xp.sqrt(xp.abs(xp.linalg.diagonal(precision)))
-    found = Moments(sites.mean, precision, pull, left, evidence, missing, ~sound)
+    n = ballots.mask.shape[-1]
+    found = Moments(sites.mean[..., :n], _of_truths(precision, n), pull, left, evidence, missing[..., :n], ~sound)
     return found if not possible(~sound) else _replaced(found, ballots, model, sound)
+
+
+def _of_truths(precision: Array, n: int) -> Array:
+    """Return the precision of the truths, which come first, whatever the shared errors are."""
+    if precision.shape[-1] == n:
+        return precision
+    xp = namespace(precision)
+    aside = precision[..., :n, n:]
+    rest = xp.linalg.solve(precision[..., n:, n:], xp.moveaxis(aside, -1, -2))
+    return precision[..., :n, :n] - xp.matmul(aside, rest)
+
+
+def _left(lift: Lift, mean: Array, precision: Array, pull: Array, own: Array) -> Array:
+    """Return the mean of the truths without each voter, ``(..., voter, alternative)``, who pulls, with a precision."""
+    xp = namespace(mean)
+    seen, crossed = lift.see_matrix(inverse(precision))
+    rest = xp.eye(own.shape[-1], dtype=own.dtype) - xp.matmul(own, seen)
+    moved = xp.matmul(crossed, xp.linalg.solve(rest, pull[..., None]))[..., 0]
+    return mean[..., None, : own.shape[-1]] - moved
 
 
 def _replaced(found: Moments, ballots: Ballots, model: Model, sound: Array) -> Moments:
     """Replace what is no posterior at the end by what Laplace's method says."""
     xp = namespace(sound)
     known = _at_mode(ballots, model, ~sound)
-    known = known._replace(pull=pulls(ballots, model, known), without=means_without(ballots, model, known))
+    if known.pull is None:
+        known = known._replace(pull=pulls(ballots, model, known), without=means_without(ballots, model, known))
 
     def chosen(x: Array, other: Array) -> Array:
         return xp.where(sound.reshape(*sound.shape, *[1] * (x.ndim - sound.ndim)), x, other)
@@ -370,25 +442,32 @@ def _settle(votes: _Votes, sites: _Sites, rough: bool, small: float) -> _Sites:
     return _Sites._make([*whole, sites.turn])
 
 
-def _exact_sites(ballots: Ballots, model: Model) -> tuple[Array, Array]:
-    """Return shifts and precisions of what needs no approximation, ``(..., voter, alternative)``: values."""
+def exact_sites(ballots: Ballots, model: Model) -> tuple[Array, Array]:
+    """Return shifts and precisions of what needs no approximation: values.
+
+    ``(..., voter, alternative)`` and ``(..., voter, alternative, alternative)``.
+    """
     xp = namespace(ballots.counts)
     values = ballots.part(Values)
     if values is None:
-        return xp.zeros_like(ballots.counts), xp.zeros_like(ballots.counts)
-    given = ~xp.isnan(values.votes) & (values.counts > 0)
-    precision = xp.where(given, model.means.spread(values.counts).precision, 0)
-    return precision * xp.where(given, values.votes, 0), precision
+        return xp.zeros_like(ballots.counts), from_diagonal(xp.zeros_like(ballots.counts))
+    precision = xp.where(values.given, model.means.spread(values.counts).precision, 0)
+    matrix = from_diagonal(precision)
+    if not isinstance(model.means.leniency, float) or model.means.leniency > 0:
+        leniency = xp.asarray(model.means.leniency, dtype=precision.dtype)[..., None]
+        share = leniency / (1 + leniency * xp.sum(precision, axis=-1))
+        matrix = matrix - share[..., None, None] * precision[..., None] * precision[..., None, :]
+    return multiply(matrix, xp.where(values.given, values.votes, 0)), matrix
 
 
 def _turn(votes: _Votes, sites: _Sites, rough: bool, small: float) -> _Sites:
     """Let each voter say anew what the vote tells, given what the others say."""
     xp = namespace(sites.mean)
     # Cavity: one voter out of each ballot.
-    shift, precision = sites.shift - votes.fixed_shift, sites.precision - from_diagonal(votes.fixed_precision)
+    shift, precision = sites.shift - votes.fixed_shift, sites.precision - votes.fixed_precision
     once = _taken_out(votes, sites, precision)
     mean, covariance = votes.without(sites, once * shift, once[..., None] * precision)
-    variance = _variances_within(covariance, votes.ballots, xp.any(votes.fixed_precision > 0, axis=-1))
+    variance = _variances_within(covariance, votes.ballots, xp.any(votes.fixed_precision != 0, axis=(-2, -1)))
     proper, variance = xp.all(variance > 0, axis=-1), xp.abs(variance)
     # Tilted: the exact probability of the vote in the cavity.
     tilted = derivatives(votes.ballots.each_voter(), mean, votes.model.within(variance).means, 2, rough)
@@ -412,7 +491,7 @@ def _turn(votes: _Votes, sites: _Sites, rough: bool, small: float) -> _Sites:
     # Decode; a step to what is no posterior is not taken.
     total, before = votes.total(precision), votes.total(sites.precision)
     sound = xp.all(xp.linalg.eigvalsh(xp.where(xp.isfinite(total), total, -1)) > 0, axis=-1)
-    new = xp.where(sound[..., None], solve(total, xp.sum(votes.times * shift, axis=-2)), sites.mean)
+    new = xp.where(sound[..., None], solve(total, votes.lift.gather(votes.times * shift)), sites.mean)
     shift = xp.where(sound[..., None, None], shift, sites.shift)
     precision = xp.where(sound[..., None, None, None], precision, sites.precision)
     total = xp.where(sound[..., None, None], total, before)
@@ -446,7 +525,7 @@ def _taken_out(votes: _Votes, sites: _Sites, precision: Array) -> Array:
     fractional = (times > 0) & (times < 1)
     if is_jax(precision) or not possible(fractional):
         return once
-    least = xp.linalg.eigvalsh(votes.total(sites.precision)[..., None, :, :] - precision)[..., :1]
+    least = xp.linalg.eigvalsh(votes.seen(votes.total(sites.precision)) - precision)[..., :1]
     return xp.where(fractional & (least > 0), 1, once)
 
 

@@ -137,6 +137,8 @@ def _inflation(freedom: Array, points: Array) -> Array:
 
 def _replace_by_exact(draws: Array, ballots: Ballots, found: PosteriorMixture, points: Array, seed: int) -> Array:
     """Put exact draws in where the posterior is far from normal and they are in reach, and say where."""
+    if ballots.loadings is not None or found.means.doubt:
+        return np.zeros(len(ballots.mask), dtype=bool)
     pairs = _on_two(ballots, found.means)
     value, decision = np.nonzero((found.weight > _NOTABLE) & (pairs | within_reach(ballots, found.means)))
     if not len(value):
@@ -212,20 +214,5 @@ def _flat(posterior: PosteriorMixture, depth: int) -> PosteriorMixture:
     def each(x: Array) -> Array:
         return np.asarray(x).reshape(len(x), -1, *np.shape(x)[1 + depth :])
 
-    known = posterior.moments
-    kept = {name: each(getattr(known, name)) for name in ("mean", "precision", "log_evidence", "missing")}
-    fell_back = each(np.broadcast_to(np.asarray(known.fell_back), np.shape(posterior.weight)))
-    moments = known._replace(**kept, pull=None, without=None, fell_back=fell_back)
-    sigma = each(posterior.sigma)
-    return PosteriorMixture(
-        each(posterior.weight),
-        sigma,
-        each(posterior.tau),
-        moments,
-        single(posterior.log_evidence),
-        single(posterior.freedom),
-        single(posterior.number),
-        single(posterior.scale),
-        single(posterior.p_noise),
-        replace(posterior.means, sigma=sigma[..., None, :]),
-    )
+    known = posterior.moments._replace(pull=None, without=None)
+    return posterior._replace(moments=known).changed(each, single)

@@ -42,20 +42,24 @@ class NoisePrior(NamedTuple):
         Its standard deviation.
     nothing
         The probability of pure noise.
+    something
+        The probability of all else, if it is considered.
     """
 
     centre: Array | float
     deviation: float
-    nothing: float
+    nothing: float = 0.0
+    something: float = 1.0
 
     def log_density(self, u: Array) -> Array:
         """Return the logarithm of the density at values of u, ``(value, decision)``, but for pure noise."""
         normal = -(((u - self.centre) / self.deviation) ** 2) / 2
-        return normal + math.log((1 - self.nothing) / (self.deviation * math.sqrt(2 * math.pi)))
+        return normal + math.log(self.something / (self.deviation * math.sqrt(2 * math.pi)))
 
 
-WEAK = NoisePrior(0.0, 2.0, 0.0)  # a factor of 50 either way (95%)
-DOUBTFUL = WEAK._replace(nothing=0.5)  # the same, and as likely as not it is all noise
+WEAK = NoisePrior(0.0, 2.0)  # a factor of 50 either way (95%)
+DOUBTFUL = WEAK._replace(nothing=0.5, something=0.5)  # the same, and as likely as not it is all noise
+UNDOUBTED = DOUBTFUL._replace(nothing=0.0)  # the same without the noise
 
 
 class Looks(NamedTuple):

@@ -3,6 +3,7 @@
 import difflib
 import warnings
 from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,11 @@ from veritally.errors import InputError, InputWarning, quoted, short
 from veritally.io import decisions, frames
 from veritally.io.decisions import Arguments
 from veritally.io.frames import Place
+from veritally.io.groups import column_for, groups_in, optional_names
+from veritally.io.looks import item_codes
 from veritally.io.options import Options
+from veritally.votes.items import Items
+from veritally.votes.pairs import Pairs
 from veritally.votes.profile import Profile
 
 # What the columns may be called.
@@ -23,7 +28,10 @@ _PARTS = {
     "outcome": ("winner", "label"),
     "times": ("times",),
     "multiplicity": ("multiplicity",),
+    "group": ("group",),
+    "item": ("item",),
 }
+_OPTIONAL = ("group", "item")  # may be blank
 _NUMBERS = ("times", "multiplicity")
 # What may stand for an outcome, beside the name of the winner.
 _WORDS = {
@@ -45,14 +53,21 @@ def recognised(table: pl.DataFrame) -> bool:
 
 def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
     """Turn comparisons into a Profile of pairs, or of what these come to: shares won and counts, or their order."""
-    said.refuse(place.name, "comparisons", "counts", "unranked")
+    said.refuse(place.name, "comparisons", "counts", "unranked", "confidence")
     if said.lower_is_better:
         raise InputError(f"{place.name}: lower-is-better is about values; a comparison says itself which is better")
-    return decisions.each_decision(parsed(table, place), place, _votes).coarsened(said.kind)
+    read = parsed(table, place)
+    # Where the winner always stands on the same side, the table was written so: nobody knows the order that was shown.
+    ordered = not ((read["outcome"] == 1).all() or (read["outcome"] == 0).all())
+    profile = decisions.each_decision(read, place, partial(_votes, ordered=ordered))
+    return profile.with_facts(groups=groups_in(read, place), items=_items(read, place)).coarsened(said.kind)
 
 
 def from_profile(profile: Profile) -> pl.DataFrame:
-    """Turn pairs into a table: a row says how many times a voter preferred left to right."""
+    """Turn pairs into a table: a row says how many times a voter preferred the one to the other.
+
+    Left and right are as they stood; where nobody knows, the preferred one is on the left in all rows.
+    """
     frames.require_table(profile)
     rows = partial(_rows, weighed=frames.is_weighed(profile))
     return frames.each_decision(profile, rows) if profile.batch else rows(profile)
@@ -64,13 +79,15 @@ def parsed(table: pl.DataFrame, place: Place) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        ``decision`` where the table has it, ``voter``, ``a``, ``b``, and ``outcome``: 1 where a won, 0 where b did,
-        0.5 for a tie; how many ``times``, and the ``multiplicity`` of the voter, where a table has them, else 1.
+        ``decision``, ``group`` and ``item`` where the table has them, ``voter``, ``a``, ``b``, and ``outcome``: 1
+        where a won, 0 where b did, 0.5 for a tie; how many ``times``, and the ``multiplicity`` of the voter, where a
+        table has them, else 1.
         Without a column for voters, all comparisons are those of one voter.
     """
     columns, names = _columns(table), table.columns
-    for column in columns.values():
-        frames.coded(table[column], place)
+    for part, column in columns.items():
+        if part not in _OPTIONAL:
+            frames.coded(table[column], place)
     times = {part: _numbers(table[columns[part]], place) if part in columns else 1.0 for part in _NUMBERS}
     table = table.select(pl.col(column).cast(pl.String).alias(part) for part, column in columns.items())
     table = table.with_columns(**times)
@@ -105,7 +122,21 @@ def _numbers(column: pl.Series, place: Place) -> pl.Series:
     return pl.Series(found)
 
 
-def _votes(comparisons: pl.DataFrame, place: Place) -> Arguments:
+def _items(comparisons: pl.DataFrame, place: Place) -> Items | None:
+    """Return who looked at what: a comparison is a look at both."""
+    if "item" not in comparisons.columns or not optional_names(comparisons["item"], place).count():
+        return None
+    item, names = item_codes(comparisons["item"], place)
+    table = comparisons.with_columns(pl.Series("item", item)).filter(pl.col("times") > 0)
+    keys = [key for key in ("decision", "voter", "item") if key in table.columns]
+    both = [table.select(*keys, "times", alternative=pl.col(side)) for side in ("a", "b")]
+    looks = pl.concat(both).group_by(*keys, "alternative", maintain_order=True).agg(pl.col("times").sum())
+    decisions_of = tuple(looks["decision"].to_list()) if "decision" in keys else None
+    voters, alternatives = (tuple(looks[key].to_list()) for key in ("voter", "alternative"))
+    return Items(voters, alternatives, looks["item"].to_numpy(), looks["times"].to_numpy(), decisions_of, None, names)
+
+
+def _votes(comparisons: pl.DataFrame, place: Place, ordered: bool) -> Arguments:
     """Count how often each voter preferred which to which, in one decision."""
     voters, voter = frames.coded(comparisons["voter"], place)
     names, both = frames.coded(pl.concat([comparisons["a"], comparisons["b"]]), place)
@@ -120,17 +151,30 @@ def _votes(comparisons: pl.DataFrame, place: Place) -> Arguments:
     pairs = np.zeros((m, n, n))
     np.add.at(pairs, (voter, a, b), times * outcome)
     np.add.at(pairs, (voter, b, a), times * (1 - outcome))
-    return {"pairs": pairs, "voters": voters, "alternatives": names, "multiplicity": multiplicity}
+    positions = np.zeros((m, n, n)) if ordered else None
+    if positions is not None:
+        np.add.at(positions, (voter, a, b), times * outcome)
+    given = {"voters": voters, "alternatives": names, "multiplicity": multiplicity}
+    return {"pairs": pairs, "positions": positions, **given}
 
 
 def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
     """Return the table of one decision."""
-    times = np.asarray(profile.pairs)
-    i, j, k = np.nonzero(times)
+    assert isinstance(profile.ballots, Pairs)
+    times, positions = np.asarray(profile.pairs), profile.ballots.positions
+    on_the_left = times if positions is None else np.asarray(positions)
     voters, names = (np.array(list(map(str, given)), dtype=object) for given in (profile.voters, profile.alternatives))
-    columns = {"voter": voters[i].tolist(), "left": names[j].tolist(), "right": names[k].tolist()}
-    many = {"multiplicity": np.asarray(profile.multiplicity)[i]} if weighed else {}
-    return pl.DataFrame({**columns, "winner": columns["left"], "times": times[i, j, k], **many})
+    # Of each pair first how often the preferred one was on the left, then how often on the right.
+    each = np.stack([on_the_left, times - on_the_left], axis=-1)
+    i, j, k, side = np.nonzero(each)
+    own, left, right = voters[i].tolist(), names[np.where(side, k, j)], names[np.where(side, j, k)]
+    columns: dict[str, Any] = {"voter": own, "left": left.tolist(), "right": right.tolist()}
+    columns |= {"winner": names[j].tolist(), "times": each[i, j, k, side]}
+    if weighed:
+        columns["multiplicity"] = np.asarray(profile.multiplicity)[i]
+    if profile.groups:
+        columns["group"] = pl.Series(column_for(profile.groups, own), dtype=pl.String)
+    return pl.DataFrame(columns)
 
 
 def _columns(table: pl.DataFrame) -> dict[str, str]:

@@ -10,6 +10,7 @@ import polars as pl
 from veritally.errors import InputError, quoted
 from veritally.io.frames import Place, coded, named, require_room
 from veritally.votes.combine import stack
+from veritally.votes.pairs import Pairs
 from veritally.votes.profile import Profile
 
 Arguments: TypeAlias = dict[str, Any]
@@ -17,11 +18,14 @@ Arguments: TypeAlias = dict[str, Any]
 
 
 def profile_of(name: str, arguments: Arguments) -> Profile:
-    """Make a profile, and where that fails say of what file."""
+    """Make a profile, of pairs with the ``positions`` where these are known; where that fails say of what file."""
     try:
-        return Profile(**arguments)
+        profile = Profile(**{key: given for key, given in arguments.items() if key != "positions"})
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
+    if arguments.get("positions") is not None and isinstance(profile.ballots, Pairs):
+        return profile.with_ballots(profile.ballots.with_positions(arguments["positions"]))
+    return profile
 
 
 def each_decision(table: pl.DataFrame, place: Place, votes: Callable[[pl.DataFrame, Place], Arguments]) -> Profile:

@@ -24,7 +24,9 @@ from veritally.votes.mixed import Mixed
 from veritally.votes.pairs import Pairs
 from veritally.votes.profile import Profile
 
-COLUMNS = ("decision", "voter", "alternative", "rank", "value", "count", "multiplicity")
+COLUMNS = ("decision", "voter", "alternative", "rank", "value", "count", "multiplicity", "group", "confidence")
+LOOKS = ("item", "role")  # columns of a table with a row for each voter and alternative, or each look
+_TEXT = ("decision", "voter", "alternative", "group", "role")
 _FEW = 2  # columns
 _NAMELESS = (pl.Object, pl.Binary, pl.Duration)
 _MOST_PADDING = 2**26  # cells that are filled up: half a gigabyte an array
@@ -55,6 +57,8 @@ def _column(name: str, series: Any) -> pl.Series:
 
 def to_profile(table: pl.DataFrame, place: "Place", said: Options) -> Profile:
     """Turn a tidy table into a Profile."""
+    from veritally.io import roles  # which knows this file
+
     name, ballots = place.name, said.ballots
     said.refuse(name, "tidy tables", "counts", "unranked")
     vote = _vote_column(table, name, ballots)
@@ -110,7 +114,7 @@ def to_profile(table: pl.DataFrame, place: "Place", said: Options) -> Profile:
 
     for remark in suspicions.of_votes(ranks, values, said, where):
         warnings.warn(remark, InputWarning, stacklevel=4)
-    return profile
+    return roles.with_roles(profile, table["role"], cells, place) if "role" in table.columns else profile
 
 
 def _profile(ranks: Array | None, values: Array | None, counts: Array, said: Options, rest: dict[str, Any]) -> Profile:
@@ -176,6 +180,8 @@ def is_weighed(profile: Profile) -> bool:
 
 def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
     """Return the table of a single decision, or of a batch whose decisions share their names."""
+    from veritally.io import groups, roles
+
     counts = np.asarray(profile.counts)
     seen = counts > 0
     # The first voter has a row for each alternative, so that these keep their order, and so has one who saw nothing.
@@ -194,7 +200,11 @@ def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
     }
     if weighed:
         columns["multiplicity"] = np.broadcast_to(np.asarray(profile.multiplicity)[..., None], counts.shape)[listed]
-    text: dict[str, Any] = {name: pl.String for name in ("decision", "voter", "alternative") if name in columns}
+    if profile.groups:
+        columns["group"] = groups.column_for(profile.groups, columns["voter"].tolist())
+    if (own := roles.column_for(profile, listed)) is not None:
+        columns["role"] = own
+    text: dict[str, Any] = {name: pl.String for name in _TEXT if name in columns}
     return pl.DataFrame(columns, schema_overrides=text, nan_to_null=True)
 
 
@@ -278,13 +288,14 @@ def _warn_of_misspelt(table: pl.DataFrame, name: str) -> None:
     """Point out a column that is ignored but looks like one that would matter."""
     for column in table.columns:
         near = difflib.get_close_matches(column.lower(), COLUMNS, n=1, cutoff=0.75)
-        if column not in COLUMNS and near and near[0] not in table.columns:
+        if column not in (*COLUMNS, *LOOKS) and near and near[0] not in table.columns:
             message = f"{name}: the column {short(column)} is ignored; if it is meant as {near[0]}, rename it"
             warnings.warn(message, InputWarning, stacklevel=4)
             return
     if "count" in table.columns:
         return
-    others = [column for column in table.columns if column not in COLUMNS and _are_numbers(table[column])]
+    known = {*COLUMNS, *LOOKS}
+    others = [column for column in table.columns if column not in known and _are_numbers(table[column])]
     if others:
         meant = f"if {short(others[0])} is meant as such, rename it"
         message = f"{name}: there is no column count, so all count the same; {meant}"
@@ -342,6 +353,13 @@ def _no_cell_twice(flat: Array, cells: int, table: pl.DataFrame, place: Place) -
     raise InputError(
         f"{place(row)}: voter {quoted(voter)} and alternative {quoted(alternative)} stand twice; give one row for each"
     )
+
+
+def differing_row(table: pl.DataFrame, keys: list[str], column: str) -> int | None:
+    """Return the first row in which a column differs from the first row of the same keys; None if there is none."""
+    differs = pl.col(column).ne_missing(pl.col(column).first().over(keys))
+    found = table.select(differs).to_series().arg_true()
+    return int(found[0]) if len(found) else None
 
 
 def multiplicities(table: pl.DataFrame, place: Place) -> Array | None:

@@ -25,6 +25,7 @@ class Options:
     lower_is_better: bool = False
     counts: Any = None
     unranked: Unranked | None = None
+    confidence: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         if self.ballots not in (None, *get_args(BallotColumn)):

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from veritally.errors import InputError, InputWarning, quoted, short
-from veritally.io import decisions, frames
+from veritally.io import confidence, decisions, frames
 from veritally.io.decisions import Arguments
 from veritally.io.frames import Place
 from veritally.io.options import Options
@@ -181,7 +181,12 @@ def _votes(table: pl.DataFrame, place: Place, said: Options) -> Arguments:
     alternatives = list(dict.fromkeys(name for order in orders for name in order.counts))
     given = arguments([order.tiers for order in orders], alternatives, said, place.name)
     given |= {"voters": decisions.voters(table, place), "multiplicity": multiplicity}
+    worth = confidence.of_voters(table)
+    if worth is not None:
+        given["counts"] = given["counts"] * worth
     if any(count is not None for order in orders for count in order.counts.values()):
+        if worth is not None:
+            raise InputError(f"{place.name}: has counts in the orders and a column confidence; give one of them")
         said.refuse(place.name, "orders with counts", "unranked")
         for row, order in enumerate(orders):
             if lacking := [name for name, count in order.counts.items() if count is None]:

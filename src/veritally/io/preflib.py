@@ -29,7 +29,7 @@ def recognised(data: bytes) -> bool:
 
 def to_profile(data: bytes, name: str, said: Options) -> Profile:
     """Turn the content of a PrefLib file into a Profile; identical orders are one voter with a multiplicity."""
-    said.refuse(name, "PrefLib files", "counts")
+    said.refuse(name, "PrefLib files", "counts", "confidence")
     said.require_ranks(name)
     instance = _parsed(data, name)
     names: dict[int, str] = instance.alternatives_name

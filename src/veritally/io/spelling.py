@@ -11,7 +11,7 @@ import polars as pl
 from veritally.errors import InputError, quoted, short
 from veritally.votes.profile import Profile
 
-_NAMES = ("decision", "voter", "alternative")
+_NAMES = ("decision", "voter", "alternative", "group", "item", "role", "confidence")
 _TEXT = (pl.String, pl.Categorical, pl.Enum)
 
 # Letters and marks (of Cyrillic, Greek, Latin, and the typographer), and below each what it looks like.

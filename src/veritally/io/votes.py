@@ -4,7 +4,7 @@ import importlib
 import io
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
@@ -42,6 +42,8 @@ def read(
     lower_is_better: bool = False,
     counts: Any = None,
     unranked: Unranked | None = None,
+    groups: Any = None,
+    confidence: Mapping[Any, float] | None = None,
 ) -> Profile:
     """Read votes from a file or data frame.
 
@@ -50,7 +52,9 @@ def read(
     source
         The path of a file, ``"-"`` for standard input, or a pandas, polars or pyarrow frame. Tables (CSV, TSV, Parquet,
         JSON Lines, frames) may be tidy, with a row per voter and alternative and the columns ``voter``,
-        ``alternative``, ``rank`` and/or ``value``, and optionally ``count``, ``multiplicity`` and ``decision``; wide,
+        ``alternative``, ``rank`` and/or ``value``, and optionally ``count``, ``multiplicity``, ``decision``, ``group``
+        (of the voter) and ``role`` (of the alternative on this ballot); have single looks, with a row per voter,
+        alternative and ``item`` and its ``value``; be wide,
         with a row per voter and a column per alternative; have a column ``order`` such as ``A > B = C``; or have
         pairwise comparisons (``worker, left, right, winner``). Other files hold orders as text (``.orders``,
         ``.txt``), or are PrefLib's (``.soc``, ``.soi``, ``.toc``, ``.toi``; needs the extra ``preflib``).
@@ -65,11 +69,19 @@ def read(
         Where neither rows nor counts say what was seen: whether an alternative that a voter leaves out is
         ``"below"`` all that this voter ranks or ``"unknown"`` to the voter. PrefLib's files that leave some out need
         it; otherwise it is ``"unknown"``.
+    groups
+        Which voters belong together, for votes without a column ``group``: a path or frame with the columns ``voter``
+        and ``group``.
+    confidence
+        What each level of a column ``confidence``, which stands in place of ``count``, is worth: numbers or words to
+        counts above 0. By default levels from 1 to 5 are worth 1, 2.4, 4.9, 8 and 8.4, with a warning.
 
     Returns
     -------
     Profile
         With a ``decision`` column, a batch with an entry for each decision, else a single decision. Names are text.
+        ``groups`` has the group of each voter who is in one; ``items`` who looked at what, of single looks or of
+        comparisons with a column ``item``.
 
     Notes
     -----
@@ -78,9 +90,17 @@ def read(
     unseen.
     """
     from veritally.io import spelling
+    from veritally.io.confidence import checked_map
+    from veritally.io.groups import read_groups
 
-    said = Options(ballots, lower_is_better, None if counts is None else load(counts, "count"), unranked)
+    levels = None if confidence is None else checked_map(confidence)
+    said = Options(ballots, lower_is_better, None if counts is None else load(counts, "count"), unranked, levels)
     profile = _profile(source, said)
+    if groups is not None:
+        if profile.groups:
+            name = source if isinstance(source, str | PathLike) else "the frame"
+            raise InputError(f"{name}: has a column group, and groups are given besides; give one of them")
+        profile = read_groups(groups, profile)
     for remark in spelling.look_alikes(profile):
         warnings.warn(remark, InputWarning, stacklevel=2)
     return profile.as_top() if ballots == "top" else profile
@@ -105,7 +125,8 @@ def write(profile: Profile, path: str | PathLike[str], *, form: Form = "tidy", d
     Parameters
     ----------
     profile
-        The votes. ``read`` gives the same votes back, favourites with ``ballots="top"``.
+        The votes. ``read`` gives the same votes back, favourites with ``ballots="top"``, with groups and roles; who
+        looked at which items is not written.
     path
         Tables (``.csv``, ``.tsv``, ``.parquet``, ``.jsonl``) hold everything but differences. Orders (``.orders``)
         hold one decision, counts, and of values the order; PrefLib's files (``.soc``, ``.soi``, ``.toc``, ``.toi``)

@@ -10,13 +10,14 @@ import polars as pl
 
 from veritally.arrays import Array
 from veritally.errors import InputError, InputWarning, quoted, short
-from veritally.io import decisions, frames, suspicions
+from veritally.io import confidence, decisions, frames, suspicions
 from veritally.io.decisions import Arguments
 from veritally.io.frames import Place
+from veritally.io.groups import column_for
 from veritally.io.options import Options
 from veritally.votes.profile import Profile
 
-_VOTER = ("decision", "voter", "multiplicity")  # columns that are no alternatives
+_VOTER = ("decision", "voter", "multiplicity", "group", "confidence")  # columns that are no alternatives
 _TAKEN = {*frames.COLUMNS, "order"}  # names that would make it a table of another form
 
 
@@ -37,6 +38,8 @@ def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
     alternatives = [name for name in cells if not (name.endswith("_count") and name.removesuffix("_count") in cells)]
     counted = next((name for name in alternatives if _count(name) in cells), None)
     if counted is not None:
+        if "confidence" in table.columns:
+            raise InputError(f"{place.name}: has counts and a column confidence; give one of them")
         said.refuse(place.name, "votes with counts", "unranked")
         if lacking := [name for name in alternatives if _count(name) not in cells]:
             found = f"there is a column {short(_count(counted))} but no {short(_count(lacking[0]))}"
@@ -66,6 +69,8 @@ def from_profile(profile: Profile) -> pl.DataFrame:
     frames.require_table(profile)
     if len(profile.ballots.columns()) != 1:
         raise InputError(f"a wide table holds either values or ranks; write {profile.kind} votes as a tidy table")
+    if profile.ballots.roles is not None:
+        raise InputError("a wide table has no place for the roles of alternatives; write a tidy table")
     rows = partial(_rows, weighed=frames.is_weighed(profile))
     return frames.each_decision(profile, rows) if profile.batch else rows(profile)
 
@@ -83,6 +88,8 @@ def _votes(
     votes = table.select(alternatives).to_numpy()
     voted = ~np.isnan(votes)
     counts = said.sightings(voted)
+    if (worth := confidence.of_voters(table)) is not None:
+        counts = counts * worth
     if counted:
         counts = table.select(map(_count, alternatives)).to_numpy()
         counts = np.where(np.isnan(counts) & ~voted, 0, counts)  # neither count nor vote: not seen
@@ -156,6 +163,8 @@ def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
     columns |= {_count(name): counts[:, j] for j, name in enumerate(names)}
     if weighed:
         columns["multiplicity"] = np.asarray(profile.multiplicity)
+    if profile.groups:
+        columns["group"] = pl.Series(column_for(profile.groups, columns["voter"]), dtype=pl.String)
     return pl.DataFrame(columns, nan_to_null=True)
 
 

@@ -8,7 +8,10 @@ from veritally.votes.values import Values
 
 
 def value_derivatives(ballots: Values, truth: Array, means: VoterMeans, order: int) -> Derivatives:
-    """Densities of values; what was seen and left blank lies below all that has a value."""
+    """Densities of values; what was seen and left blank lies below all that has a value.
+
+    With leniency, a constant of the voter's own that is added to all values, these have a variance in common.
+    """
     votes, counts, spread = ballots.votes, ballots.counts, means.spread(ballots.counts)
     xp = namespace(votes, truth)
     given = ~xp.isnan(votes) & (counts > 0)
@@ -23,7 +26,17 @@ def value_derivatives(ballots: Values, truth: Array, means: VoterMeans, order: i
     under = own.under(xp.where(blank, z, 0))
     log, score, bend = (x + xp.where(blank, y, 0) for x, y in zip((log, score, bend), under, strict=True))
     second = bend[..., None] * xp.eye(votes.shape[-1], dtype=bend.dtype) if order > 1 else None
-    return Derivatives(xp.sum(log, axis=-1), score if order else None, second)
+    log_prob = xp.sum(log, axis=-1)
+    if not isinstance(means.leniency, float) or means.leniency > 0:
+        leniency = xp.asarray(means.leniency, dtype=votes.dtype)[..., None]
+        precision = xp.where(given, spread.precision, 0)
+        pull, whole = xp.sum(xp.where(given, score, 0), axis=-1), xp.sum(precision, axis=-1)
+        share = leniency / (1 + leniency * whole)  # the variance of the constant, given the truths and the values
+        log_prob = log_prob + (share * pull**2 - xp.log1p(leniency * whole)) / 2
+        score = score - precision * (share * pull)[..., None]
+        if second is not None:
+            second = second + share[..., None, None] * precision[..., None] * precision[..., None, :]
+    return Derivatives(log_prob, score if order else None, second)
 
 
 def difference_derivatives(ballots: Differences, truth: Array, means: VoterMeans, order: int) -> Derivatives:

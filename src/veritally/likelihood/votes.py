@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from veritally.arrays import Array, namespace
 from veritally.errors import InputError
 from veritally.likelihood.comparisons import pair_derivatives, pair_information
+from veritally.likelihood.doubt import doubted
 from veritally.likelihood.information import (
     diagonal,
     each_information,
@@ -69,7 +70,8 @@ def derivatives(ballots: Ballots, truth: Array, means: VoterMeans, order: int = 
         per cent.
     """
     entry = _ENTRIES[type(ballots)]
-    return (entry.rough or entry.derivatives if rough else entry.derivatives)(ballots, truth, means, order)
+    found = (entry.rough or entry.derivatives if rough else entry.derivatives)(ballots, truth, means, order)
+    return found if not means.doubt or isinstance(ballots, Mixed) else doubted(found, ballots, means.doubt)
 
 
 def tally(ballots: Ballots, truth: Array, means: VoterMeans, order: int = 1, rough: bool = False) -> LikelihoodSums:

@@ -144,6 +144,10 @@ class VoterMeans:
         all alternatives, or one for each.
     extra
         Variance that comes to that of the mean, ``(..., voter, alternative)``; None for none.
+    leniency
+        The variance of a constant that a voter adds to all values, a number or one for each decision, ``(...)``.
+    doubt
+        The probability that a vote is any of those that were possible.
     """
 
     sigma: Any = 1.0
@@ -151,6 +155,8 @@ class VoterMeans:
     counts: Counts | None = None
     between: Any = 0.0
     extra: Array | None = None
+    leniency: Any = 0.0
+    doubt: float = 0.0
 
     def spread(self, counts: Array) -> Spread:
         """Return the spreads of means by their counts, ``(..., voter, alternative)``; infinite for a count of 0."""

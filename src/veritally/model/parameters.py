@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from veritally.checks import positive, whole
+from veritally.checks import positive, real, whole
 from veritally.errors import InputError, quoted
 from veritally.model.observation import LaplaceNoise, NormalNoise, StudentNoise
 from veritally.model.scenario import PARTS, part
@@ -28,6 +28,12 @@ def checked_parameters(parameters: Mapping[str, Any], profile: Profile) -> dict[
         checked["omega"] = positive(checked["omega"], "omega")
         if checked.get("sigma") is None:
             raise InputError("omega is measured beside sigma; give sigma too, or omega estimated")
+    if checked.get("leniency") not in (None, "estimated"):
+        checked["leniency"] = real(checked["leniency"], "leniency", 0, 1e100)
+        if checked["leniency"] and checked.get("sigma") is None:
+            raise InputError("leniency is measured beside sigma; give sigma too, or leniency estimated")
+    if checked.get("doubt") is not None:
+        checked["doubt"] = real(checked["doubt"], "doubt", 0, 0.5)
     if checked.get("scale") not in (None, "each", "pooled"):
         if isinstance(checked["scale"], str):
             raise InputError(f"scale is a number, each or pooled, not {quoted(checked['scale'])}")

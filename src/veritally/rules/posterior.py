@@ -1,17 +1,19 @@
 """Posterior: the truths given the votes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from veritally.arrays import Array, is_traced, namespace, possible
+from veritally.arrays import Array, is_jax, is_traced, namespace, possible
 from veritally.errors import InputError
 from veritally.inference import links
 from veritally.inference.belief import Belief
+from veritally.inference.blend import blended, probabilities
 from veritally.inference.dispersion import log_typical_count
-from veritally.inference.mixture import PosteriorMixture
+from veritally.inference.mixture import PosteriorMixture, grouped, joined
 from veritally.inference.noise import Assumptions
 from veritally.inference.pooling import pool
 from veritally.inference.posterior import infer, infer_mode, most_probable
@@ -21,15 +23,24 @@ from veritally.inference.scale import PooledNoise
 from veritally.likelihood.rankings import tied_in_the_middle
 from veritally.likelihood.votes import check_noise
 from veritally.model.mixtures import mixture
+from veritally.progress import stretch
 from veritally.rules.protocol import Fit, Rule, Status, status_of
 from veritally.rules.sums import Sigma
 from veritally.votes.ballots import Ballots, Kind
+from veritally.votes.values import Values
 
 _SIZES = (0.1, 0.3, 0.6, 0.95)  # of count errors to choose from
 _BETWEEN = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)  # ω² to choose from, over the variance of the mean of a typical count
 _REFITTED = 5_000  # votes on which leaving one out is done in full, for each voter and value of the scale
 _DRAWS = 1000  # for P(best) alone
 _NEAR, _NEAR_SINGLE = 3e-5, 1e-3  # standard deviations within which scores cannot be told apart
+_STRENGTHS = (0.0, 0.1, 0.25, 0.45, 0.65, 0.85)  # of shared errors to choose from
+_STRENGTH_PRIOR = (0.34, 0.22, 0.18, 0.13, 0.09, 0.04)  # so that groups that do not exist cost little
+_LENIENCIES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # variances over that of a mean of typical count
+_LENIENCY_PRIOR = (0.4, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1)
+_NEGLIGIBLE = 2e-3  # probability
+_TELLING = 256  # decisions that tell what is common to all
+_CELLS = 300_000  # voters × alternatives² of all decisions that are inferred at once, at several strengths
 
 
 @dataclass(frozen=True)
@@ -77,6 +88,18 @@ class Posterior(Rule):
         as they are seen to.
     pooled
         What was found so, by kind of votes.
+    leniency
+        The standard deviation of a constant that each voter adds to all values: harsh and lenient voters. A number, in
+        the unit of the values, beside σ; 0 for none; ``"estimated"``. By default it is estimated in decisions in which
+        voters gave values to different alternatives. It is averaged over what the values leave possible.
+    doubt
+        The probability that a ballot is any of those that were possible, for rankings, favourites and comparisons: it
+        bounds what a single ballot can do.
+    correlation
+        Of the errors of voters who share them, which ballots know: a number, or ``"estimated"``, one for all decisions,
+        averaged over what the votes leave possible.
+    strengths
+        Correlations with their probabilities, where these were found from other decisions too.
 
     Examples
     --------
@@ -98,8 +121,16 @@ class Posterior(Rule):
     between: float = 0.0
     scale: float | Literal["each", "pooled"] | None = None
     pooled: Mapping[str, PooledNoise] | None = None
+    leniency: float | Literal["estimated"] | None = None
+    doubt: float | None = None
+    lenient: float | None = None
+    correlation: float | Literal["estimated"] = 0.0
+    strengths: tuple[tuple[float, float], ...] | None = None
 
-    internal: ClassVar[frozenset[str]] = frozenset({"votes", "count_range", "between", "pooled"})
+    takes_panel: ClassVar[bool] = True
+    internal: ClassVar[frozenset[str]] = frozenset(
+        {"votes", "count_range", "between", "pooled", "lenient", "correlation", "strengths"}
+    )
 
     @property
     def joint(self) -> bool:
@@ -107,11 +138,26 @@ class Posterior(Rule):
         return self.omega == "estimated" or self.count_error is not None
 
     def prepared(self, ballots: Ballots) -> "Posterior":
-        """Find one noise for all decisions, where that is asked."""
-        if self.scale != "pooled" or self.pooled is not None:
+        """Find one noise, and one strength of shared errors, for all decisions, where that is asked."""
+        if self.scale == "pooled" and self.pooled is None:
+            return self._with_common_noise(ballots).prepared(ballots)
+        if self.correlation != "estimated" or self.strengths is not None or self.joint or ballots.mask.ndim == 1:
             return self
-        ballots = self._ready(ballots)
-        return replace(self, pooled=pool(ballots, self._assumptions(ballots)))
+        found = self._at_strengths(self._ready(_some_decisions(ballots)), _STRENGTHS)
+        weight, _ = probabilities(found, _STRENGTH_PRIOR, "by all")
+        return replace(self, strengths=tuple(zip(_STRENGTHS, map(float, weight[:, 0]), strict=True)))
+
+    def _with_common_noise(self, ballots: Ballots) -> "Posterior":
+        """Find one noise for all decisions, and one leniency beside it, which makes the votes most probable."""
+        ready = self._ready(ballots)
+        if not (self._are_lenient(ready).any() and self.lenient is None):
+            return replace(self, pooled=pool(ready, self._assumptions(ready)))
+        some, best = _some_decisions(ballots), (-np.inf, self)
+        for ratio in _LENIENCIES:
+            rule = replace(self, lenient=ratio)
+            rule = replace(rule, pooled=pool(ready, rule._assumptions(ready)))
+            best = max(best, (float(np.sum(rule._infer(some).log_evidence)), rule), key=itemgetter(0))
+        return best[1]
 
     def fit(self, ballots: Ballots) -> Fit:
         """Return what the votes say."""
@@ -123,6 +169,8 @@ class Posterior(Rule):
         pooled = tuple((self.pooled or {}).values())
         unknown = self.sigma is None and not isinstance(self.scale, float)
         details = {"p_noise": found.p_noise} if unknown and not pooled and not is_traced(scores) else {}
+        if not is_jax(scores):
+            details |= _panel_details(found, ballots)
         return Fit(
             scores,
             rounding,
@@ -135,9 +183,66 @@ class Posterior(Rule):
         )
 
     def _infer(self, ballots: Ballots) -> PosteriorMixture:
-        """Infer with what is known; what is unknown of the noise besides σ and τ is chosen by the evidence."""
+        """Infer with what is known; what counts stand for, or ω, is chosen by the evidence of all decisions."""
         ballots = self._ready(ballots)
-        return most_probable([infer(ballots, rule._assumptions(ballots)) for rule in self._grid(ballots)])
+        return most_probable([rule._averaged(ballots) for rule in self._grid(ballots)])
+
+    def _averaged(self, ballots: Ballots) -> PosteriorMixture:
+        """Infer, averaged over what the strength of shared errors and voters' leniency may be."""
+        if ballots.loadings is not None and self.correlation == "estimated":
+            given = self.strengths or tuple(zip(_STRENGTHS, _STRENGTH_PRIOR, strict=True))
+            strengths, chances = zip(*((rho, p) for rho, p in given if p > _NEGLIGIBLE), strict=True)
+            parts = self._at_strengths(ballots, strengths)
+            return blended(parts, chances, "by all" if self.strengths is None else "before")
+        lenient = self._are_lenient(ballots)
+        if self.lenient is not None or not lenient.any():
+            return infer(ballots, self._assumptions(ballots))
+        if not lenient.all():
+            groups = grouped(ballots, lenient, cut=not isinstance(self.sigma, tuple))
+            return joined(groups, [self._averaged(group.ballots) for group in groups], ballots)
+        parts = []
+        for k, ratio in enumerate(_LENIENCIES):
+            with stretch(k / len(_LENIENCIES), (k + 1) / len(_LENIENCIES)):
+                parts.append(replace(self, lenient=ratio)._averaged(ballots))
+        return blended(parts, _LENIENCY_PRIOR, "by each")
+
+    def _at_strengths(self, ballots: Ballots, strengths: Sequence[float]) -> list[PosteriorMixture]:
+        """Infer at several strengths of shared errors: as many at once as decisions are small, which saves time.
+
+        Loadings times √ρ, and what they take the place of times ρ, are at full strength what they were at strength ρ.
+        """
+        at_once = max(1, _CELLS // max(1, ballots.counts.size * ballots.counts.shape[-1]))
+        shared = [rho for rho in strengths if rho > 0]
+        found = [replace(self, correlation=0.0)._averaged(ballots)] if 0 in strengths else []
+        for start in range(0, len(shared), at_once):
+            some = shared[start : start + at_once]
+            rho = np.reshape(some, (-1, *[1] * ballots.counts.ndim))
+            several = ballots.stacked(len(some))
+            several = several.with_shared_errors(several.loadings * np.sqrt(rho)[..., None], several.sharing * rho)
+            with stretch(len(found) / len(strengths), (len(found) + len(some)) / len(strengths)):
+                together = replace(self, correlation=1.0)._averaged(several)
+            each = [(together.take(k), own) for k, own in enumerate(some)]
+            found += [part._replace(strength=own * part.strength) for part, own in each]
+        return found
+
+    def _are_lenient(self, ballots: Ballots) -> Array:
+        """Say in which decisions voters' leniency is to be found out, ``(...)``.
+
+        Where not otherwise asked, those in which voters gave values to different alternatives. A blank that stands
+        below all values tells nothing of leniency that could be used.
+        """
+        values = ballots.part(Values)
+        nowhere = np.zeros(ballots.mask.shape[:-1], dtype=bool)
+        mixtures = self.count_error is not None or self.noise is not None
+        if values is None or is_jax(ballots.counts) or mixtures or self.leniency not in (None, "estimated"):
+            return nowhere
+        votes = (values.multiplicity > 0)[..., None]
+        given, blank = values.given & votes, (values.counts > 0) & ~values.given & votes
+        sound = ~np.any(blank, axis=(-2, -1)) & np.any(given, axis=(-2, -1))
+        if self.leniency == "estimated":
+            return np.asarray(sound)
+        anybody, somebody = np.any(given, axis=-2, keepdims=True), np.any(given, axis=-1, keepdims=True)
+        return np.asarray(sound & np.any(anybody & somebody & ~given, axis=(-2, -1)))
 
     def _grid(self, ballots: Ballots) -> "Iterator[Posterior]":
         """Yield the rule with each value of the nuisance parameter that is unknown; itself, if there is none."""
@@ -172,8 +277,21 @@ class Posterior(Rule):
         counts = namespace(ballots.counts).where(ballots.multiplicity[..., None] > 0, ballots.counts, 0)
         stand_for = mixture(self.count_error, self.noise, counts, *(self.count_range or ()))
         known = None if self.scale in (None, "each", "pooled") else float(self.scale)
+        if stand_for is not None and ballots.loadings is not None:
+            raise InputError("a panel is for normal noise and counts as they are; leave noise and count_error out")
         return Assumptions(
-            self.sigma, self.tau, self.cap, stand_for, between, self.estimate, known, dict(self.pooled or {})
+            self.sigma,
+            self.tau,
+            self.cap,
+            stand_for,
+            between,
+            self.estimate,
+            known,
+            dict(self.pooled or {}),
+            strength=float(self.correlation) if self.correlation != "estimated" else 0.0,
+            leniency=float(self.leniency) if isinstance(self.leniency, float | int) else 0.0,
+            lenient=self.lenient or 0.0,
+            doubt=self.doubt or 0.0,
         )
 
     def _scores(self, means: Array, found: PosteriorMixture, mask: Array) -> tuple[Array, Array]:
@@ -190,7 +308,8 @@ class Posterior(Rule):
             return self.prepared(ballots).scores(ballots)
         xp = namespace(ballots.counts)
         unknown = self.omega == "estimated" or isinstance(self.count_error, type)
-        if self.estimate == "mode" and self.sigma is not None and self.tau is not None and not unknown:
+        plain = ballots.loadings is None and not self.doubt and not self._are_lenient(ballots).any()
+        if self.estimate == "mode" and self.sigma is not None and self.tau is not None and not unknown and plain:
             capped = self._capped(ballots)
             means = infer_mode(capped, self._assumptions(capped))
         else:
@@ -243,9 +362,11 @@ class Posterior(Rule):
         m = ballots.counts.shape[-2]
         if m * m * found.moments.mean.size <= _REFITTED and not possible(tied_in_the_middle(ballots)):
             several = ballots.leaving_out(range(m)).stacked(len(found.tau))
-            sigma = xp.expand_dims(xp.asarray(found.means.sigma), axis=-3)
-            tau = xp.broadcast_to(found.tau[..., None], (*found.tau.shape, m))
-            model = found._replace(tau=tau, means=replace(found.means, sigma=sigma)).model(several)
+            tau, strength, leniency = (
+                xp.broadcast_to(x[..., None], (*x.shape, m)) for x in (found.tau, found.strength, found.leniency)
+            )
+            each = found._replace(sigma=found.sigma[..., None, :], tau=tau, strength=strength, leniency=leniency)
+            model = each.model(several)
             without = moments(several, model, self.estimate).mean
         else:
             several = ballots.stacked(len(found.tau))
@@ -256,6 +377,21 @@ class Posterior(Rule):
     def belief(self, ballots: Ballots, fit: Fit, seed: int = 0) -> Belief:
         """Say how sure decisions are, from draws of the posterior."""
         return believe(ballots, _posterior_of(fit), fit.winner, seed)
+
+
+def _panel_details(found: PosteriorMixture, ballots: Ballots) -> dict[str, Array]:
+    """Return the mean correlation of shared errors, and the standard deviation of leniency, where there are any."""
+    details = {} if ballots.loadings is None else {"correlation": found.average(found.strength)}
+    if np.any(found.leniency > 0):
+        details["leniency"] = np.sqrt(found.average(found.leniency))
+    return details
+
+
+def _some_decisions(ballots: Ballots) -> Ballots:
+    """Return some decisions of many, evenly chosen, along one axis."""
+    flat = ballots.map(lambda x: x.reshape(-1, *x.shape[ballots.mask.ndim - 1 :]))
+    chosen = np.unique(np.linspace(0, len(flat.mask) - 1, min(len(flat.mask), _TELLING)).astype(int))
+    return flat.map(itemgetter(chosen))
 
 
 def _posterior_of(fit: Fit) -> PosteriorMixture:

@@ -159,6 +159,8 @@ class Rule(ABC):
 
     one_pass: ClassVar[bool] = False
     """Whether the rule goes over the votes once, instead of until it has arrived."""
+    takes_panel: ClassVar[bool] = False
+    """Whether the rule knows what to do with voters who share errors."""
     internal: ClassVar[frozenset[str]] = frozenset()
     """Parameters that whoever runs the rule gives it, not a user."""
 

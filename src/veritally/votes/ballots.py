@@ -53,6 +53,24 @@ class Ballots(Structure):
     # Content: what votes say
 
     @property
+    @abstractmethod
+    def loadings(self) -> Array | None:
+        """How strongly each voter has each shared error at full strength, ``(..., voter, alternative, factor)``.
+
+        In units of the noise of one observation; None where voters err independently.
+        """
+
+    @property
+    @abstractmethod
+    def sharing(self) -> Array | None:
+        """Which part of a voter's variance shared errors take the place of at full strength, 0 to 1."""
+
+    @property
+    @abstractmethod
+    def roles(self) -> Array | None:
+        """A number for the role of each alternative on a ballot, ``(..., voter, alternative)``, −1 for none."""
+
+    @property
     def looks(self) -> Array:
         """Observations of each alternative behind one vote, ``(..., voter, alternative)``."""
         return self.counts
@@ -165,12 +183,19 @@ class _Arrays(NamedTuple):
     """The arrays that all kinds have; each kind says itself how its votes are laid out.
 
     A field to come needs a line here, and taking, padding and selecting know it; where it is None, it is left alone.
+
+    ``positions`` are of pairs: how many of ``votes[..., i, j, k]`` had j in the first place (left). ``roles`` are of
+    other votes: a number for the role that an alternative had on a ballot, −1 for none. Coarser votes have neither.
     """
 
     votes: Array
     counts: Annotated[Array, Field(("voter", "alternative"), 0.0)]
     multiplicity: Annotated[Array, Field(("voter",), 0.0)]
     mask: Annotated[Array, Field(("alternative",), 0.0)]
+    loadings: Annotated[Array | None, Field(("voter", "alternative", "factor"), 0.0)] = None
+    sharing: Annotated[Array | None, Field(("voter", "alternative"), 0.0)] = None
+    positions: Annotated[Array | None, Field(("voter", "alternative", "alternative"), 0.0)] = None
+    roles: Annotated[Array | None, Field(("voter", "alternative"), -1.0)] = None
 
 
 _FIELDS: Mapping[str, Field] = {
@@ -214,6 +239,14 @@ class SingleKind(_Arrays, Ballots):
         """Return the same votes with other counts for what was seen."""
         return self._replace(counts=counts)
 
+    def with_shared_errors(self, loadings: Array | None, sharing: Array | None) -> Self:
+        """Return the same votes by voters who share errors."""
+        return self._replace(loadings=loadings, sharing=sharing)
+
+    def with_roles(self, roles: Array | None) -> Self:
+        """Return the same votes on ballots on which alternatives had roles."""
+        return self._replace(roles=roles)
+
     # Making them, from what a user gave
 
     @classmethod
@@ -229,7 +262,8 @@ class SingleKind(_Arrays, Ballots):
         shape = (*mask.shape[:-1], *(sizes[axis] for axis in cls.layout.axes))
         xp = namespace(counts)
         votes = xp.full(shape, cls.layout.blank, dtype=counts.dtype)
-        return cls(votes, xp.zeros_like(counts), multiplicity, mask)
+        said = {"loadings": ballots.loadings, "sharing": ballots.sharing, "roles": ballots.roles}
+        return cls(votes, xp.zeros_like(counts), multiplicity, mask, **said)
 
     @classmethod
     def shape_of(cls, votes: Array) -> tuple[int, ...]:

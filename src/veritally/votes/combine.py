@@ -1,11 +1,16 @@
 """Putting profiles together: more voters on one decision, or many decisions in one batch."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
 
 from veritally.arrays import Array, namespace
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 from veritally.votes.ballots import Ballots, SingleKind, frozen
 from veritally.votes.differences import Differences
+from veritally.votes.items import Items
 from veritally.votes.kinds import finest_first
 from veritally.votes.labels import Labels
 from veritally.votes.layout import Field
@@ -19,7 +24,8 @@ def concat(profiles: Sequence[Profile]) -> Profile:
     """Put the voters of several profiles about one decision together.
 
     Alternatives are matched by name; one that a profile does not have is unseen by its voters. Votes of different kinds
-    become mixed ones; rankings and favourites become rankings, in which a favourite stands above all others.
+    become mixed ones; rankings and favourites become rankings, in which a favourite stands above all others. Groups,
+    roles and items are matched by name; shared errors are those of one profile.
 
     Examples
     --------
@@ -41,6 +47,7 @@ def concat(profiles: Sequence[Profile]) -> Profile:
     for profile in profiles:
         if profile.ballots.part(Differences) is not None and list(profile.alternatives[:2]) != alternatives[:2]:
             raise InputError("differences can only be put together for the same two alternatives in the same order")
+    facts, profiles = _facts(profiles), _with_the_same_roles(profiles)
     aligned = [_aligned(profile, alternatives) for profile in profiles]
     axis = len(profiles[0].batch)
 
@@ -50,7 +57,9 @@ def concat(profiles: Sequence[Profile]) -> Profile:
     voters = [name for profile in profiles for name in profile.voters]
     named = any(profile.voter_labels.names is not None for profile in profiles)
     return profiles[0].with_ballots(
-        _together(aligned, one_after_the_other),
+        _together(aligned, one_after_the_other, apart=True),
+        **facts,
+        items=Items.together([profile.items for profile in profiles if profile.items is not None]),
         voter_labels=Labels.of(voters if named else None, len(voters), (), "voter"),
         alternative_labels=Labels.of(alternatives, len(alternatives), (), "alternative"),
     )
@@ -68,14 +77,44 @@ def stack(profiles: Sequence[Profile], decisions: Sequence[Hashable] | None = No
         raise InputError("there are no profiles to put together")
     if any(profile.batch for profile in profiles):
         raise InputError("stack takes single decisions, not batches")
+    facts, profiles = _facts(profiles), _with_the_same_roles(profiles)
+    names = Labels.of(decisions, len(profiles), (), "decision").names
     m, n = (max(profile.shape[axis] for profile in profiles) for axis in (0, 1))
     padded = [profile.ballots.padded(m, n) for profile in profiles]
     return profiles[0].with_ballots(
         _together(padded, lambda _, arrays: namespace(*arrays).stack(arrays)),
         voter_labels=Labels(m, tuple(profile.voters for profile in profiles), each=True),
         alternative_labels=Labels(n, tuple(profile.alternatives for profile in profiles), each=True),
-        decisions=Labels.of(decisions, len(profiles), (), "decision").names,
+        decisions=names,
+        **facts,
+        items=Items.stacked([profile.items for profile in profiles], names or tuple(range(len(profiles)))),
     )
+
+
+def _facts(profiles: Sequence[Profile]) -> dict[str, Any]:
+    """Return the group of each voter and the names of roles, of all profiles."""
+    groups: dict[Hashable, str] = {}
+    for profile in profiles:
+        for voter, group in (profile.groups or {}).items():
+            if groups.setdefault(voter, group) != group:
+                both = f"{quoted(groups[voter])} and {quoted(group)}"
+                raise InputError(f"voter {quoted(voter)} is in the groups {both}; a voter belongs to one at most")
+    roles = tuple(dict.fromkeys(role for profile in profiles for role in profile.role_names or ()))
+    return {"groups": groups or None, "role_names": roles or None}
+
+
+def _with_the_same_roles(profiles: Sequence[Profile]) -> Sequence[Profile]:
+    """Let the numbers of roles mean the same in all profiles."""
+    if len({profile.role_names for profile in profiles}) == 1:
+        return profiles
+    number = {role: r for r, role in enumerate(_facts(profiles)["role_names"])}
+    made = []
+    for profile in profiles:
+        if (roles := profile.ballots.roles) is not None:
+            new = np.array([-1.0, *(number[role] for role in profile.role_names or ())])
+            profile = profile.with_ballots(profile.ballots.with_roles(new[np.asarray(roles).astype(int) + 1]))
+        made.append(profile)
+    return made
 
 
 def _aligned(profile: Profile, alternatives: list[Hashable]) -> Ballots:
@@ -88,9 +127,9 @@ def _aligned(profile: Profile, alternatives: list[Hashable]) -> Ballots:
     return wide.select(range(len(profile)), [own[name] for name in alternatives])
 
 
-def _together(several: Sequence[Ballots], join: Callable[[Field, list[Array]], Array]) -> Ballots:
-    """Join ballots of one or of different kinds, array by array."""
-    forms = _in_one_form(several)
+def _together(several: Sequence[Ballots], join: Callable[[Field, list[Array]], Array], apart: bool = False) -> Ballots:
+    """Join ballots of one or of different kinds, array by array; shared errors are different ones if ``apart``."""
+    forms = _with_the_same_fields(_in_one_form(several), apart)
     xp = namespace(*(ballots.mask for ballots in forms))
     columns = zip(*(ballots.arrays for ballots in forms), strict=True)
 
@@ -98,6 +137,40 @@ def _together(several: Sequence[Ballots], join: Callable[[Field, list[Array]], A
         return join(field, [xp.asarray(x) for x in next(columns)])
 
     return forms[0].each_field(joined).masked().map(frozen)
+
+
+def _with_the_same_fields(several: Sequence[Ballots], apart: bool) -> Sequence[Ballots]:
+    """Give ballots of one form the arrays that only some of them have, blank, and the same number of factors."""
+    each = [_alike(parts, apart) for parts in zip(*(ballots.parts for ballots in several), strict=True)]
+    if isinstance(several[0], Mixed):
+        return [Mixed(parts) for parts in zip(*each, strict=True)]
+    return each[0]
+
+
+def _alike(several: Sequence[SingleKind], apart: bool) -> list[SingleKind]:
+    """Give ballots of one kind the same arrays; with ``apart``, the factors of each stand behind those of others."""
+    fields = {name: field for ballots in several for name, field, _ in ballots.fields()}
+    factors = [0 if ballots.loadings is None else ballots.loadings.shape[-1] for ballots in several]
+    before = [0, *accumulate(factors)][: len(several)] if apart else [0] * len(several)
+    number = sum(factors) if apart else max(factors)
+    return [_filled(ballots, fields, number, first) for ballots, first in zip(several, before, strict=True)]
+
+
+def _filled(ballots: SingleKind, fields: Mapping[str, Field], factors: int, before: int) -> SingleKind:
+    """Add the arrays that are lacking, blank, and factors before and behind those that there are."""
+    xp = namespace(ballots.counts)
+    voters, alternatives = ballots.counts.shape[-2:]
+    sizes = {"voter": voters, "alternative": alternatives, "factor": factors}
+    made: dict[str, Array] = {}
+    for name, field in fields.items():
+        own = getattr(ballots, name)
+        if own is None or ("factor" in field.axes and own.shape[-1] < factors):
+            shape = (*ballots.mask.shape[:-1], *(sizes[axis] for axis in field.axes))
+            made[name] = xp.full(shape, field.blank, dtype=ballots.counts.dtype)
+        if name in made and own is not None:
+            behind = before + own.shape[-1]
+            made[name] = xp.concat([made[name][..., :before], own, made[name][..., behind:]], axis=-1)
+    return ballots._replace(**made)
 
 
 def _in_one_form(several: Sequence[Ballots]) -> Sequence[Ballots]:

@@ -1,5 +1,6 @@
 """Description: what a profile holds, and what is odd about it."""
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -8,6 +9,7 @@ import numpy as np
 
 from veritally.errors import quoted, short
 from veritally.votes.labels import first_few
+from veritally.votes.oddities.finding import odd_voters
 from veritally.votes.profile import Profile
 from veritally.votes.rankings import Ordinal, Rankings
 
@@ -37,6 +39,8 @@ class Description:
         What deserves a look, a sentence each.
     multiplicity
         How many voters all ballots stand for.
+    groups, items
+        What is known of voters who belong together, and of items that they looked at; None where nothing is.
     """
 
     decisions: int
@@ -47,6 +51,8 @@ class Description:
     counts: tuple[float, float, float]
     oddities: tuple[str, ...]
     multiplicity: float
+    groups: str | None = None
+    items: str | None = None
 
     @property
     def _standing(self) -> str:
@@ -65,6 +71,7 @@ class Description:
             ("Alternatives", _span(self.alternatives)),
             ("Votes", f"{self.kind}: {shapes}"),
             ("Counts", counts),
+            *((label, text) for label, text in (("Groups", self.groups), ("Items", self.items)) if text is not None),
         ]
 
 
@@ -76,6 +83,7 @@ def describe(profile: Profile) -> Description:
     {'complete': 1, 'with ties or several blanks': 0, 'partial': 1, 'empty': 0}
     """
     kind = profile.kind
+    odd = [oddity.sentence for oddity in odd_voters(profile)]
     profile = profile if isinstance(profile.ballots, Ordinal) else profile.as_rankings()
     singles = profile.unstack() if profile.batch else [profile]
     shapes = dict.fromkeys(("complete", "with ties or several blanks", "partial", "empty"), 0)
@@ -88,7 +96,7 @@ def describe(profile: Profile) -> Description:
     seen = np.concat([np.asarray(one.counts)[np.asarray(one.counts) > 0] for one in singles])
     counts = (float(seen.min()), float(np.median(seen)), float(seen.max())) if len(seen) else (0.0, 0.0, 0.0)
     if counts[0] == counts[2]:
-        oddities.append("all counts are equal, so no voter's experience makes a difference")
+        odd.append("all counts are equal, so no voter's experience makes a difference")
     return Description(
         decisions=len(singles),
         voters=_range([one.shape[0] for one in singles]),
@@ -96,9 +104,39 @@ def describe(profile: Profile) -> Description:
         kind=kind,
         ballots=shapes,
         counts=counts,
-        oddities=tuple(oddities),
+        oddities=(*oddities, *odd),
         multiplicity=sum(float(np.sum(one.multiplicity)) for one in singles),
+        groups=_groups(profile),
+        items=_items(profile),
     )
+
+
+def _groups(profile: Profile) -> str | None:
+    """Say how many groups there are among those who vote, and how large they are."""
+    if not profile.groups:
+        return None
+    labels = profile.voter_labels
+    voters = {name for own in labels.at() for name in own} if labels.each else set(labels.at())
+    sizes = Counter(group for voter, group in profile.groups.items() if voter in voters)
+    if not sizes:
+        return None
+    members = _span(_range(list(sizes.values())))
+    voters_each = f"of {members} voter{'' if members == '1' else 's'}"
+    alone = len(voters) - sizes.total()
+    return f"{len(sizes)}, {voters_each}" + (f"; {alone} in none" if alone else "")
+
+
+def _items(profile: Profile) -> str | None:
+    """Say at how many items voters looked, how often at each, and what part of the noise belongs to them."""
+    items = profile.items
+    if items is None:
+        return None
+    cells = {
+        *zip(items.decisions or (None,) * len(items.voters), items.alternatives, items.items.tolist(), strict=True)
+    }
+    looks = float(items.times.sum())
+    said = f"{len(np.unique(items.items))}, looked at {looks / len(cells):.3g} times for each alternative on average"
+    return said if items.share is None else f"{said}; {items.share:.0%} of the noise of a look belongs to them"
 
 
 def _shapes(profile: Profile) -> dict[str, int]:

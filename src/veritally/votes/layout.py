@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, Self, TypeAlias
 
 from veritally.arrays import Array, namespace
 
-Axis: TypeAlias = Literal["voter", "alternative"]
+Axis: TypeAlias = Literal["voter", "alternative", "factor"]
 
 
 class Field(NamedTuple):
@@ -93,7 +93,7 @@ class Structure(ABC):
         """Keep only the first so many voters and alternatives."""
         sizes = {"voter": voters, "alternative": alternatives}
         batch = (slice(None),) * self._depth
-        return self.each_field(lambda field, x: x[batch + tuple(slice(sizes[axis]) for axis in field.axes)])
+        return self.each_field(lambda field, x: x[batch + tuple(slice(sizes.get(axis)) for axis in field.axes)])
 
     def padded(self, voters: int, alternatives: int) -> Self:
         """Make room for so many voters and alternatives: nobody there, nothing seen."""
@@ -102,7 +102,7 @@ class Structure(ABC):
 
         def longer(field: Field, x: Array) -> Array:
             for place, axis in enumerate(field.axes, start=depth):
-                x = _lengthened(x, place, sizes[axis], field.blank)
+                x = _lengthened(x, place, sizes.get(axis, 0), field.blank)
             return x
 
         return self.each_field(longer)
@@ -119,7 +119,7 @@ class Structure(ABC):
         def taken(field: Field, x: Array) -> Array:
             xp = namespace(x)
             for place, axis in enumerate(field.axes, start=depth):
-                x = xp.take(x, xp.asarray(chosen[axis]), axis=place)
+                x = xp.take(x, xp.asarray(chosen[axis]), axis=place) if axis in chosen else x
             return x
 
         return self.each_field(taken).closed_up(list(alternatives)).masked()
@@ -139,6 +139,14 @@ class Structure(ABC):
     @abstractmethod
     def with_counts(self, counts: Array) -> Self:
         """Return the same votes with other counts for what was seen."""
+
+    @abstractmethod
+    def with_shared_errors(self, loadings: Array | None, sharing: Array | None) -> Self:
+        """Return the same votes by voters who share errors."""
+
+    @abstractmethod
+    def with_roles(self, roles: Array | None) -> Self:
+        """Return the same votes on ballots on which alternatives had roles."""
 
     def each_voter(self) -> Self:
         """Make each voter a decision of its own: ``(..., voter, 1, alternative)``."""

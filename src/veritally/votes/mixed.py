@@ -46,6 +46,21 @@ class Mixed(_Parts, Ballots):
         """Alternatives that exist and that somebody saw, ``(..., alternative)``."""
         return self.parts[0].mask
 
+    @property
+    def loadings(self) -> Array | None:
+        """How strongly each voter has each shared error."""
+        return self.parts[0].loadings
+
+    @property
+    def sharing(self) -> Array | None:
+        """Which part of a voter's variance shared errors take the place of."""
+        return self.parts[0].sharing
+
+    @property
+    def roles(self) -> Array | None:
+        """The role that an alternative had on each ballot."""
+        return self.parts[0].roles
+
     # Structure
 
     def each_part(self, change: Callable[[SingleKind], SingleKind]) -> Self:
@@ -80,6 +95,14 @@ class Mixed(_Parts, Ballots):
             return part.with_counts(xp.where(several, counts * part.counts / xp.where(several, whole, 1), own))
 
         return self.each_part(share)
+
+    def with_shared_errors(self, loadings: Array | None, sharing: Array | None) -> Self:
+        """Return the same votes by voters who share errors."""
+        return self.each_part(lambda part: part.with_shared_errors(loadings, sharing))
+
+    def with_roles(self, roles: Array | None) -> Self:
+        """Return the same votes on ballots on which alternatives had roles."""
+        return self.each_part(lambda part: part.with_roles(roles))
 
     # Content
 

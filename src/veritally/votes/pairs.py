@@ -13,7 +13,8 @@ from veritally.votes.validation import Where, numbers, reject
 class Pairs(SingleKind):
     """How often a voter preferred j to k, ``(..., voter, alternative, alternative)``, half a time each for a tie.
 
-    Each comparison is one observation of both. Counts are comparisons: those in which an alternative took part.
+    Each comparison is one observation of both. Counts are comparisons: those in which an alternative took part. Where
+    the order is known in which two were shown, ``positions[..., i, j, k]`` says how many of these had j first.
     """
 
     kind = "pairs"
@@ -43,6 +44,10 @@ class Pairs(SingleKind):
     def closed_up(self, kept: list[int]) -> Self:
         """Count the comparisons that are left."""
         return self._replace(counts=comparisons(self.votes))
+
+    def with_positions(self, positions: Array | None) -> Self:
+        """Return the same pairs, of which is known how often the preferred one stood in the first place."""
+        return self._replace(positions=positions)
 
     @classmethod
     def made_from(cls, ballots: Ballots) -> "Pairs":

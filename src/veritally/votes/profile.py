@@ -1,7 +1,7 @@
 """Profile: the votes and counts of one decision or a batch of them, validated once, immutable."""
 
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import groupby
@@ -13,6 +13,7 @@ from veritally.arrays import Array, namespace
 from veritally.errors import InputError, InputWarning, quoted
 from veritally.votes.ballots import Ballots, Kind, SingleKind, frozen
 from veritally.votes.forms import votes_given
+from veritally.votes.items import Items
 from veritally.votes.labels import Labels, find
 from veritally.votes.pairs import Pairs
 from veritally.votes.top import TopChoices
@@ -74,6 +75,9 @@ class Profile:
     decisions: tuple[Hashable, ...] | None
     alternative_labels: Labels
     voter_labels: Labels
+    groups: Mapping[Hashable, str] | None
+    items: Items | None
+    role_names: tuple[str, ...] | None
 
     def __init__(
         self,
@@ -113,6 +117,9 @@ class Profile:
                 name = d if self.decisions is None else self.decisions[d]
                 raise InputError(f"decision {quoted(name)}: there is a single alternative; it needs two")
         self._set("ballots", self._validated(kind, votes, counts, multiplicity, shape))
+        self._set("groups", None)
+        self._set("items", None)
+        self._set("role_names", None)
         for message in self.warnings:
             warnings.warn(message, InputWarning, stacklevel=2)
 
@@ -122,8 +129,12 @@ class Profile:
             raise InputError("the decisions differ in their names; rename within one decision of unstack()")
         batch = {"decisions": tuple(f"{decision}{d + 1}" for d in range(self.batch[0]))} if self.batch else {}
         n, m = self.shape[-1], self.shape[-2]
+        new = {old: f"{voter}{i + 1}" for i, old in enumerate(self.voters)}
+        groups = {new[old]: group for old, group in (self.groups or {}).items() if old in new}
         return self._with(
             **batch,
+            groups=groups or None,
+            items=None,
             alternative_labels=Labels(n, tuple(f"{alternative}{j + 1}" for j in range(n))),
             voter_labels=Labels(m, tuple(f"{voter}{i + 1}" for i in range(m))),
         )
@@ -136,6 +147,9 @@ class Profile:
         new._set("decisions", None)
         new._set("alternative_labels", Labels(ballots.counts.shape[-1]))
         new._set("voter_labels", Labels(ballots.counts.shape[-2]))
+        new._set("groups", None)
+        new._set("items", None)
+        new._set("role_names", None)
         return new
 
     def _validated(
@@ -172,6 +186,17 @@ class Profile:
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
+
+    def with_facts(self, groups: Mapping[Hashable, str] | None = None, items: Items | None = None) -> Self:
+        """Return a profile of which is known, by names, which group a voter belongs to, or who looked at what."""
+        return self._with(groups=groups or self.groups, items=items or self.items)
+
+    def with_roles(self, roles: Array, names: Sequence[str]) -> Self:
+        """Return a profile of which is known what role each alternative had on each ballot.
+
+        ``roles`` are positions in ``names``, ``(..., voter, alternative)``, −1 for none.
+        """
+        return self.with_ballots(self.ballots.with_roles(roles), role_names=tuple(names))
 
     def with_ballots(self, ballots: Ballots, **names: Any) -> Self:
         """Return a profile like this one with other ballots, which need no check, and perhaps other names."""
@@ -403,6 +428,7 @@ class Profile:
         return self.with_ballots(
             self.ballots.map(lambda x: x[d]).trimmed(m, n).masked(),
             decisions=None,
+            items=None if self.items is None else self.items.of_decision(self.decision_names[d]),
             voter_labels=Labels(m, voters if self.voter_labels.names else None),
             alternative_labels=Labels(n, alternatives if self.alternative_labels.names else None),
         )

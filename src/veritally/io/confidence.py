@@ -1,0 +1,104 @@
+"""Confidence in place of counts: what each level of it is worth."""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from veritally.arrays import Array
+from veritally.checks import real
+from veritally.errors import InputError, InputWarning, quoted
+from veritally.io.frames import Place, named
+from veritally.io.options import Options
+from veritally.votes.labels import first_few
+
+DEFAULT: Mapping[str, float] = {"1": 1.0, "2": 2.4, "3": 4.9, "4": 8.0, "5": 8.4}
+"""What levels are worth if nobody says it.
+
+Of reviews of ICLR 2018 (938 papers), the rank correlation r of a single rating with the later citations of the paper
+was 0.20, 0.30, 0.41, 0.50 and 0.51 for a confidence of 1 to 5; these are r²/(1 − r²), in units of that of the lowest.
+"""
+_GIVE = "confidence={…} in Python, --confidence 1:1,2:2.4,… on the command line"
+
+
+def checked_map(given: Any) -> dict[str, float]:
+    """Require a dictionary from levels, numbers or words, to counts above 0."""
+    if not isinstance(given, Mapping) or not given:
+        raise InputError(f"confidence needs a dictionary from levels to counts, such as {{1: 1, 2: 2.4}}, not {given}")
+    made: dict[str, float] = {}
+    for level, worth in given.items():
+        count = real(worth, f"the count for the confidence {quoted(level)}", 0)
+        if not 0 < count < np.inf:
+            raise InputError(f"the count for the confidence {quoted(level)} must be above 0, not {count:g}")
+        if _plain(level) in made:
+            raise InputError(f"confidence has the level {quoted(level)} twice; give one count for each")
+        made[_plain(level)] = count
+    return made
+
+
+def with_counts(table: pl.DataFrame, place: Place, said: Options) -> pl.DataFrame:
+    """Let the column ``confidence`` hold counts; where a row is a voter and an alternative, call it ``count``."""
+    if "confidence" not in table.columns:
+        if said.confidence is not None:
+            raise InputError(f"{place.name}: there is no column confidence, whose levels were given; leave these out")
+        return table
+    if "count" in table.columns:
+        raise InputError(f"{place.name}: has a column count and a column confidence; give one of them")
+    worth = _counts(table["confidence"], place, said.confidence)
+    if "alternative" not in table.columns:
+        _require_filled(worth.is_null(), place, "")
+        return table.with_columns(worth.alias("confidence"))
+    voted = table.select(pl.any_horizontal(pl.col(name).is_not_null() for name in _votes_in(table))).to_series()
+    _require_filled(worth.is_null() & voted, place, ", or leave the vote empty too")
+    return table.drop("confidence").with_columns(worth.alias("count"))
+
+
+def of_voters(table: pl.DataFrame) -> Array | None:
+    """Return what each voter's confidence is worth, ``(voter, 1)``, in a table with a row for each."""
+    return table["confidence"].to_numpy()[:, None] if "confidence" in table.columns else None
+
+
+def _votes_in(table: pl.DataFrame) -> list[str]:
+    return [name for name in ("rank", "value") if name in table.columns] or ["alternative"]
+
+
+def _require_filled(lacking: pl.Series, place: Place, otherwise: str) -> None:
+    for row in lacking.arg_true().to_list()[:1]:
+        raise InputError(f"{place(row)}: the confidence is empty; give a level{otherwise}")
+
+
+def _counts(column: pl.Series, place: Place, given: Mapping[str, float] | None) -> pl.Series:
+    """Return what each level in a column is worth, None for blank."""
+    named(column.drop_nulls(), place)
+    text = column.cast(pl.String)
+    levels = {level: _plain(level) for level in text.drop_nulls().unique(maintain_order=True)}
+    known = DEFAULT if given is None else given
+    unknown = [level for level, plain in levels.items() if plain and plain not in known]
+    if unknown:
+        row = (text == unknown[0]).arg_true()[0]
+        said = f"{place(row)}: the confidence {quoted(unknown[0])}"
+        if given is None:
+            raise InputError(f"{said} is no whole number from 1 to 5; say what each level is worth: {_GIVE}")
+        raise InputError(f"{said} is not among the levels that are given, {first_few(list(given), 8)}; add it")
+    if given is None and any(levels.values()):
+        worth = ", ".join(f"{count:g}" for count in DEFAULT.values())
+        taken = f"confidence from 1 to 5 is taken for counts of {worth}, a default for want of anything better"
+        source = "reviews of ICLR 2018: correlation of single ratings with later citations"
+        warnings.warn(f"{place.name}: {taken} ({source}); to give others: {_GIVE}", InputWarning, stacklevel=6)
+    worth_of = {level: known[plain] for level, plain in levels.items() if plain}
+    return text.replace_strict(worth_of, default=None, return_dtype=pl.Float64)
+
+
+def _plain(level: Any) -> str:
+    """Return a level as text: numbers in one form, words without capitals.
+
+    >>> [_plain(level) for level in (1, "1.0", " 2.50", "Rather sure")]
+    ['1', '1', '2.5', 'rather sure']
+    """
+    text = str(level).strip()
+    try:
+        return f"{float(text):g}"
+    except ValueError:
+        return text.casefold()

@@ -1,0 +1,79 @@
+"""Groups: which voters belong together, in a column of the votes or in a table of its own."""
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import polars as pl
+
+from veritally.errors import InputError, quoted
+from veritally.io import frames, spelling
+from veritally.io.frames import Place
+from veritally.io.votes import load
+from veritally.votes.labels import first_few
+from veritally.votes.profile import Profile
+
+
+def read_groups(source: Any, profile: Profile) -> Profile:
+    """Read the group of each voter of a profile.
+
+    Parameters
+    ----------
+    source
+        The path of a file or a data frame with the columns ``voter`` and ``group``, a row for each voter; blank for
+        one who belongs to none. Those who do not vote are ignored.
+    profile
+        The votes, whose voters the groups are matched to by name.
+    """
+    table, place = load(source, "group")
+    table = table.rename(frames.plain_names(table.columns, ("voter", "group")))
+    if not {"voter", "group"} <= set(table.columns):
+        found = first_few(table.columns, 12)
+        raise InputError(f"{place.name}: found the columns {found}; a file of groups needs voter and group")
+    table, place = frames.filled_rows(table, place)
+    if not table.height:
+        raise InputError(f"{place.name}: has a header but no rows; it needs a row for each voter")
+    frames.named(table["voter"], place)
+    given = groups_in(table, place)
+    names = _voters(profile)
+    known = {spelling.plain(str(name)): name for name in names}
+    if not any(name in known for name in table["voter"].cast(pl.String)):
+        some = f"such as {quoted(table['voter'].cast(pl.String)[0])}, while {quoted(names[0])} does"
+        raise InputError(f"{place.name}: none of its voters votes, {some}; name voters as the votes do")
+    return profile.with_facts(groups={known[name]: group for name, group in given.items() if name in known})
+
+
+def groups_in(table: pl.DataFrame, place: Place) -> dict[Hashable, str]:
+    """Return the group of each voter who has one; where a table names no voters, these are its rows."""
+    if "group" not in table.columns:
+        return {}
+    group = optional_names(table["group"], place)
+    if "voter" not in table.columns:
+        own = zip(place.lines, group, strict=True)
+        return {f"{place.unit} {line}": name for line, name in own if name is not None}
+    both = pl.DataFrame({"voter": table["voter"].cast(pl.String), "group": group})
+    if (row := frames.differing_row(both, ["voter"], "group")) is not None:
+        voter, here = both.row(row)
+        first = both.filter(pl.col("voter") == voter)["group"][0]
+        words = ["in no group" if name is None else f"in the group {quoted(name)}" for name in (here, first)]
+        raise InputError(f"{place(row)}: voter {quoted(voter)} is {words[0]} here and {words[1]} before; give one")
+    return dict(both.drop_nulls().unique(maintain_order=True).iter_rows())
+
+
+def optional_names(column: pl.Series, place: Place) -> pl.Series:
+    """Return names as text, None for blank."""
+    frames.named(column.drop_nulls(), place)
+    text = column.cast(pl.String).str.strip_chars()
+    return text.replace("", None)
+
+
+def column_for(groups: Mapping[Hashable, str], voters: list[str]) -> list[str | None]:
+    """Return what a table says of the group of each of some voters."""
+    frames.require_different(tuple(set(groups.values())))
+    group = {str(name): str(own) for name, own in groups.items()}
+    return [group.get(name) for name in voters]
+
+
+def _voters(profile: Profile) -> list[Any]:
+    """Return the names of all voters, once each."""
+    labels = profile.voter_labels
+    return list(dict.fromkeys(name for own in labels.at() for name in own) if labels.each else labels.at())

@@ -1,0 +1,48 @@
+"""How many independent voters like its best a panel is worth."""
+
+import numpy as np
+
+from veritally.arrays import Array
+from veritally.model.lift import shared_errors
+from veritally.model.means import VoterMeans, effective
+from veritally.votes.ballots import Ballots
+
+
+def effective_voters(ballots: Ballots, strength: float, between: float = 0.0) -> tuple[float, Array]:
+    """Return what a panel of a single decision is worth, and what it would be worth without each voter.
+
+    About alternative j the panel tells I_j = 1ᵀ(C_j + diag v_j)⁻¹ 1, where C is the covariance of errors that
+    voters share, and v the variance of each voter's own; its best voter alone tells I*_j = max_i 1/(C_ii + v_i).
+    The panel is worth the mean over alternatives of I_j/I*_j: the number of voters if they are independent equals,
+    m/(1 + (m − 1)ρ) if they are equals whose errors have the correlation ρ. Copies add nothing. Without a voter, I*_j
+    stays what it is.
+
+    Parameters
+    ----------
+    ballots
+        Votes of a single decision, which know the errors that voters share.
+    strength
+        Of these errors.
+    between
+        ω²/σ², by which voters differ however much they saw.
+    """
+    means = VoterMeans(1.0, between=between)
+    loadings, extra = shared_errors(ballots, means, strength)
+    times = np.where(ballots.says_something(), np.asarray(ballots.multiplicity), 0)
+    seen = (np.asarray(ballots.counts) > 0) & (times > 0)[:, None]
+    looks = np.where(seen, np.asarray(ballots.looks), 1)
+    own = 1 / effective(looks, between) + extra
+    told = np.where(seen, times[:, None] / own, 0)  # (voter, alternative)
+    alone = np.max(np.where(seen, 1 / (own + np.sum(loadings**2, axis=-1)), 0), axis=0)
+    pulls = loadings * told[..., None]  # (voter, alternative, factor)
+    squares = pulls[..., None] * loadings[..., None, :]
+    whole = _information(told.sum(axis=0), pulls.sum(axis=0), squares.sum(axis=0))
+    without = _information(told.sum(axis=0) - told, pulls.sum(axis=0) - pulls, squares.sum(axis=0) - squares)
+    known = alone > 0
+    return float(np.mean(whole[known] / alone[known])), np.mean(without[:, known] / alone[known], axis=-1)
+
+
+def _information(told: Array, pulls: Array, squares: Array) -> Array:
+    """Return 1ᵀ(L Lᵀ + diag v)⁻¹ 1 from Σ 1/v, Lᵀ(1/v) and Lᵀ diag(1/v) L (Woodbury)."""
+    rest = np.linalg.solve(squares + np.eye(squares.shape[-1]), pulls[..., None])[..., 0]
+    return np.asarray(told - np.sum(pulls * rest, axis=-1))

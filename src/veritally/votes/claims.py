@@ -1,0 +1,67 @@
+"""Claims: counts of one voter that exceed those of all others a hundredfold are not taken at their word."""
+
+import math
+
+import numpy as np
+
+from veritally.arrays import Array, is_traced, namespace
+from veritally.errors import short
+from veritally.votes.ballots import Ballots, SingleKind
+from veritally.votes.mixed import Mixed
+from veritally.votes.pairs import Pairs
+from veritally.votes.profile import Profile
+
+ABSURD = 100  # times the largest count of all others
+_FEWEST = 2  # others with counts, beside whom a claim can be absurd
+
+
+def believable(profile: Profile) -> tuple[Profile, dict[int, str]]:
+    """Take absurd counts for the largest of the others; return the votes, and what to say of which decision.
+
+    Counts of a voter are absurd if the largest is more than a hundred times the largest of all others in that decision,
+    and at least two others have counts. Pairs are comparisons, each of which is there, and stay as they are. Decisions
+    are known by their place in the flattened batch; where nothing is absurd, the votes are returned as they were given.
+
+    >>> profile = Profile(order=[[*"AB"], [*"AB"], [*"BA"]], counts=[[20, 20], [9, 9], [1e6, 1e6]], voters=[*"uvw"])
+    >>> believable(profile)[0].counts.tolist()[2]
+    [20.0, 20.0]
+    """
+    parts = [part for part in profile.ballots.parts if not isinstance(part, Pairs)]
+    if not parts or profile.shape[-2] <= _FEWEST or is_traced(profile.counts):
+        return profile, {}
+    counts = np.sum([np.asarray(part.counts) for part in parts], axis=0)
+    most = np.where(np.asarray(profile.multiplicity) > 0, np.max(counts, axis=-1), 0)  # of each voter
+    ordered = np.sort(most, axis=-1)
+    first, second = ordered[..., -1], ordered[..., -2]
+    absurd = (first / ABSURD > second) & (np.sum(most > 0, axis=-1) > _FEWEST)
+    if not absurd.any():
+        return profile, {}
+    voter = np.argmax(most, axis=-1)
+    limit = np.where(absurd[..., None] & (np.arange(most.shape[-1]) == voter[..., None]), second[..., None], np.inf)
+    capped = profile.with_ballots(_capped(profile.ballots, limit[..., None]))
+    said = {}
+    for index in map(tuple, np.argwhere(absurd)):
+        place = int(np.ravel_multi_index(index, absurd.shape)) if index else 0
+        names = profile.voter_labels.at(int(index[0]) if index else None)
+        said[place] = _sentence(short(names[int(voter[index])]), float(first[index]), float(second[index]))
+    return capped, said
+
+
+def _capped(ballots: Ballots, limit: Array) -> Ballots:
+    """Return the same votes with no counts above the limit, ``(..., voter, 1)``, but for pairs."""
+
+    def capped(part: SingleKind) -> SingleKind:
+        if isinstance(part, Pairs):
+            return part
+        xp = namespace(part.counts)
+        return part.with_counts(xp.minimum(part.counts, xp.asarray(limit, dtype=part.counts.dtype)))
+
+    return ballots.each_part(capped) if isinstance(ballots, Mixed) else capped(*ballots.parts)
+
+
+def _sentence(name: str, claimed: float, taken: float) -> str:
+    many = f"{claimed:,.0f}" if claimed < 1e12 and math.isclose(claimed, round(claimed)) else f"{claimed:.3g}"
+    return (
+        f"voter {name} claims up to {many} observations, more than {ABSURD} times as many as anybody else: taken for "
+        f"{taken:g}, the most of the others; to believe the claim, set cap to none"
+    )

@@ -1,0 +1,1 @@
+"""Oddities: voters who deserve a look, found by their votes alone."""

@@ -1,0 +1,90 @@
+"""Leniency, a constant of each voter in all its values: against algebra, and what must and must not depend on it."""
+
+import numpy as np
+from algebra import conditioned
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import veritally as vt
+
+
+def reviews(seed, voters=6, alternatives=7, each=4, deviation=1.5):
+    """Return values and counts of voters who saw different alternatives, NaN and 0 for the others."""
+    random = np.random.default_rng(seed)
+    seen = np.argsort(random.random((voters, alternatives)), axis=1).argsort(axis=1) < each
+    counts = np.where(seen, random.integers(1, 6, seen.shape), 0).astype(float)
+    lenient = deviation * random.standard_normal((voters, 1))
+    x = 5 + random.standard_normal(alternatives) + lenient + random.standard_normal(seen.shape)
+    seen[0, :], counts[0, :] = True, 2  # so that every alternative is seen
+    return np.where(seen, x, np.nan), counts
+
+
+def expected(x, counts, sigma, tau, leniency, omega=0.0):
+    variance = sigma**2 / np.where(counts > 0, counts, 1) + omega**2
+    return conditioned(x, variance, np.zeros((*x.shape, 0)), tau, leniency)
+
+
+def covariance_of(outcome):
+    return np.linalg.inv(np.asarray(outcome.fit.posterior.moments.precision)[0])
+
+
+@settings(max_examples=15)
+@given(
+    st.integers(0, 1000),
+    st.sampled_from([0.5, 1.0, 4.0]),
+    st.sampled_from([0.3, 1.0]),
+    st.sampled_from([0.0, 0.2, 3.0]),
+)
+def test_by_algebra(seed, sigma, tau, leniency):
+    x, counts = reviews(seed)
+    mean, covariance = expected(x, counts, sigma, tau, leniency)
+    outcome = vt.decide(vt.Profile(values=x, counts=counts), sigma=sigma, tau=tau, leniency=leniency)
+    np.testing.assert_allclose(outcome.scores, mean, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(covariance_of(outcome), covariance, rtol=1e-8, atol=1e-9)
+
+
+def test_beside_omega():
+    x, counts = reviews(1)
+    mean, covariance = expected(x, counts, 1.3, 0.9, 1.1, omega=0.6)
+    outcome = vt.decide(vt.Profile(values=x, counts=counts), sigma=1.3, tau=0.9, leniency=1.1, omega=0.6)
+    np.testing.assert_allclose(outcome.scores, mean, rtol=1e-9)
+    np.testing.assert_allclose(covariance_of(outcome), covariance, rtol=1e-8, atol=1e-9)
+
+
+def test_many_decisions_are_as_each_alone():
+    each = [reviews(seed) for seed in range(5)]
+    x, counts = (np.stack(part) for part in zip(*each, strict=True))
+    outcome = vt.decide(vt.Profile(values=x, counts=counts), sigma=1.0, tau=1.0, leniency=1.5)
+    for d, own in enumerate(each):
+        np.testing.assert_allclose(outcome.scores[d], expected(*own, 1.0, 1.0, 1.5)[0], rtol=1e-9)
+
+
+def test_a_voter_twice_is_two_voters_alike():
+    """A multiplicity of 2 stands for two voters, each lenient by itself, who say the same."""
+    x, counts = reviews(2)
+    times = np.array([1.0, 2, 1, 1, 2, 1])
+    twice = np.repeat(np.arange(6), times.astype(int))
+    mean, _ = expected(x[twice], counts[twice], 1.0, 1.0, 1.5)
+    outcome = vt.decide(vt.Profile(values=x, counts=counts, multiplicity=times), sigma=1.0, tau=1.0, leniency=1.5)
+    np.testing.assert_allclose(outcome.scores, mean, rtol=1e-9)
+
+
+def test_a_harsh_voter_changes_little_where_leniency_is_large():
+    """Of a leniency that may be anything only differences within a voter tell."""
+    x, counts = reviews(3)
+    harsh = x.copy()
+    harsh[2] -= 4
+    given = {"sigma": 1.0, "tau": 1.0, "leniency": 1e4}
+    one, other = (vt.decide(vt.Profile(values=values, counts=counts), **given).scores for values in (x, harsh))
+    np.testing.assert_allclose(one - np.mean(one), other - np.mean(other), atol=1e-5)
+
+
+def test_leniency_is_the_default_where_voters_saw_different_alternatives():
+    """With all reviewers alike but for a constant, plain means go wrong and the default does not."""
+    truth = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+    seen = np.array([[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1], [1, 0, 1, 0, 1, 0], [0, 1, 0, 1, 0, 1]])
+    noise = 0.01 * np.random.default_rng(4).standard_normal(seen.shape)
+    x = np.where(seen, truth + np.array([[6.0], [-6.0], [0.0], [0.0]]) + noise, np.nan)
+    profile = vt.Profile(values=x, counts=seen)
+    assert vt.decide(profile, leniency=0).winner == 2
+    assert vt.decide(profile).winner == 5
