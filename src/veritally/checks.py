@@ -51,6 +51,8 @@ def usable_path(given: str | os.PathLike[str]) -> Path:
     >>> usable_path("votes.csv").suffix
     '.csv'
     """
+    if not isinstance(given, str | os.PathLike):
+        raise InputError(f"a path is needed, not {quoted(given)}")
     path = Path(given)
     if problem := _problem(path):
         raise InputError(f"{quoted(str(path))}: no file can have this name, since {problem}; choose another")

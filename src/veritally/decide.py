@@ -149,15 +149,17 @@ class Question:
         groups = {} if panel is None or panel.groups is None else panel.groups
         group_of = {voter: group for group, members in groups.items() for voter in members}
         remarks = tuple(oddity.sentence for oddity in odd_voters(profile, group_of))
+        if panel is not None and panel.items is None and profile.items is not None and profile.items.share is not None:
+            remarks += ("who saw the same items is left aside beside groups; to go by the items, leave the groups out",)
         if deaf:
             remarks += (f"the rule {info.name} counts each voter by itself: what voters share is for posterior",)
         claims: Mapping[int, str] = {}
         if parameters.get("cap") is None:
             profile, claims = believable(profile)
         profile = profile.coarsened(info.votes)
-        checked_parameters(_of_rule(parameters), profile)  # of all decisions together, before some are decided
+        checked = checked_parameters(_of_rule(parameters), profile)  # of all decisions, before some are decided
         if panel is not None:
-            profile = panel.applied(profile)
+            profile = panel.applied(profile, checked.get("cap"))
         return cls(profile, info, choose, tie_break, seed, parameters, panel=panel, claims=claims, remarks=remarks)
 
     def prepared(self) -> Self:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veritally.arrays import Array, namespace
+from veritally.inference.leniency import of_voters
 from veritally.rules.protocol import Fit
 
 if TYPE_CHECKING:
@@ -98,6 +99,18 @@ class Explanation:
         return {} if worth is None else dict(zip(self.outcome.profile.voters, map(float, worth[1]), strict=True))
 
     @cached_property
+    def leniency(self) -> dict[Any, float]:
+        """How lenient each voter is, below 0 for harsh ones, in the unit of the values; empty where that is not known.
+
+        With a panel, what is leniency and what is a shared error is not told apart.
+        """
+        outcome = self.outcome
+        if "leniency" not in outcome.details or outcome.panel is not None or outcome.fit.posterior is None:
+            return {}
+        found = of_voters(outcome.profile.ballots, outcome.fit.posterior)
+        return dict(zip(outcome.profile.voters, map(float, found), strict=True))
+
+    @cached_property
     def equal_counts(self) -> list[Any]:
         """Those who would be chosen if every voter had seen everything they saw equally often, the mean count."""
         ballots = self.outcome.profile.ballots
@@ -133,11 +146,11 @@ class Explanation:
             "pivotal": {str(name): list(map(str, winners)) for name, winners in self.pivotal.items()},
             "equal_counts": list(map(str, self.equal_counts)),
             "counts_mattered": self.counts_mattered,
-        } | self._worth()
+        } | self._of_voters()
 
-    def _worth(self) -> dict[str, Any]:
-        without = self.effective_voters_without
-        return {"effective_voters_without": {str(name): worth for name, worth in without.items()}} if without else {}
+    def _of_voters(self) -> dict[str, Any]:
+        found = {"effective_voters_without": self.effective_voters_without, "leniency": self.leniency}
+        return {key: {str(name): x for name, x in own.items()} for key, own in found.items() if own}
 
     def __repr__(self) -> str:
         return f"Explanation({self.winner} ahead of {self.runner_up} by {self.lead:.4g})"

@@ -205,16 +205,25 @@ class Outcome:
         return self._each(lambda one: None if one.worth is None else one.worth[0])
 
     @cached_property
+    def independent_voters(self) -> Any:
+        """How many the panel would be worth if nobody shared errors; None where nothing is known of a panel."""
+        return self._each(lambda one: None if one.worth is None else one._worth_at(0.0)[0])
+
+    @cached_property
     def worth(self) -> tuple[float, Array] | None:
         """The same of a single decision, and what it would be without each voter."""
         found = self.fit.posterior
         if self.panel is None or found is None:
             return None
-        ballots, weight = self.profile.ballots, np.asarray(found.weight)
-        between = float(np.max(np.asarray(found.means.between)))
+        weight = np.asarray(found.weight)
         chances = {float(rho): float(np.sum(weight[found.strength == rho])) for rho in np.unique(found.strength)}
-        each = [(effective_voters(ballots, rho, between), chance) for rho, chance in chances.items()]
+        each = [(self._worth_at(rho), chance) for rho, chance in chances.items()]
         return sum(own[0] * chance for own, chance in each), sum((own[1] * chance for own, chance in each), np.zeros(1))
+
+    def _worth_at(self, strength: float) -> tuple[float, Array]:
+        """Return the same at one strength of shared errors."""
+        assert self.fit.posterior is not None
+        return effective_voters(self.profile.ballots, self.fit.posterior.means, strength)
 
     @property
     def expected_regret(self) -> Any:

@@ -223,7 +223,7 @@ def test_the_narrower_the_fewer_values(deviation, number):
 
 def test_priors_are_densities():
     u = np.linspace(-40, 40, 8001)[:, None]
-    for prior in (WEAK, DOUBTFUL, NoisePrior(np.array([1.0, -2.0]), 0.3, 0.1, 0.9)):
+    for prior in (WEAK, DOUBTFUL, NoisePrior(np.array([1.0, -2.0]), 0.3, 0.1)):
         whole = np.sum(np.exp(prior.log_density(u)), axis=0) * 0.01
         np.testing.assert_allclose(whole, 1 - prior.nothing, rtol=1e-6)
 

@@ -77,7 +77,8 @@ def test_groups_of_comparisons_and_of_batches_are_written_back(votes):
 def test_a_table_of_groups(votes, tmp_path):
     profile = votes("voter,alternative,rank\nu,A,1\nu,B,2\nv,A,2\nv,B,1\nw,A,1\nw,B,2\n")
     (tmp_path / "groups.csv").write_text("Voter,GROUP,city\nv,lab,Ulm\nu,lab,Bonn\nv,lab,\nnobody,lab,\nw,,\n")
-    named = vt.read(vt.to_frame(profile), groups=tmp_path / "groups.csv")
+    with pytest.warns(vt.InputWarning, match="has 'nobody', who does not vote under that name"):
+        named = vt.read(vt.to_frame(profile), groups=tmp_path / "groups.csv")
     assert named.groups == GROUPS
     frame = pl.DataFrame({"voter": ["u", "v"], "group": ["lab", "lab"]})
     assert vt.read(vt.to_frame(profile), groups=frame).groups == GROUPS
@@ -97,6 +98,11 @@ def test_bad_tables_of_groups(votes, tmp_path, table, sentence):
     (tmp_path / "groups.csv").write_text(table)
     with pytest.raises(vt.InputError, match=sentence):
         votes("voter,alternative,rank\nu,A,1\nu,B,2\n", groups=tmp_path / "groups.csv")
+
+
+def test_groups_that_look_alike_are_remarked_on(votes):
+    with pytest.warns(vt.InputWarning, match="the groups 'Lab' and 'lab' differ only in capitals"):
+        votes("voter,alternative,rank,group\nu,A,1,Lab\nu,B,2,Lab\nv,A,2,lab\nv,B,1,lab\n")
 
 
 def test_groups_stand_in_one_place(votes):

@@ -1,11 +1,14 @@
 """Leniency, a constant of each voter in all its values: against algebra, and what must and must not depend on it."""
 
 import numpy as np
+import pytest
 from algebra import conditioned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veritally as vt
+from veritally.inference.leniency import chance_of_levels
+from veritally.rules.posterior import _BETWEEN, Posterior
 
 
 def reviews(seed, voters=6, alternatives=7, each=4, deviation=1.5):
@@ -88,3 +91,88 @@ def test_leniency_is_the_default_where_voters_saw_different_alternatives():
     profile = vt.Profile(values=x, counts=seen)
     assert vt.decide(profile, leniency=0).winner == 2
     assert vt.decide(profile).winner == 5
+
+
+# Where all saw the same
+
+
+def scored(levels, seed=1, counts=None):
+    random = np.random.default_rng(seed)
+    counts = np.ones((len(levels), 6)) if counts is None else counts
+    values = random.normal(size=6) + np.array(levels)[:, None] + random.normal(size=counts.shape) / np.sqrt(counts)
+    return vt.Profile(values=values, counts=counts)
+
+
+def test_levels_that_differ_are_remarked_on():
+    """It makes an answer unsure that need not be so; told, or where levels are alike, nothing is said."""
+    harsh = scored([0, 0, -6, 0, 6])
+    with pytest.warns(vt.InputWarning, match="values differ in their level .* set leniency to estimated"):
+        plain = vt.decide(harsh)
+    found = vt.decide(harsh, leniency="estimated")
+    np.testing.assert_allclose(
+        found.fit.scores - found.fit.scores.mean(), plain.fit.scores - plain.fit.scores.mean(), atol=1.0
+    )
+    assert found.p_best.max() > plain.p_best.max() + 0.1
+    vt.decide(scored([0] * 5))
+
+
+def test_levels_of_honest_voters_are_seldom_remarked_on():
+    """A thousand tables, half of which have voters who differ however much they saw: 1 each is expected."""
+    random = np.random.default_rng(3)
+    for omega in (0.0, 1.0):
+        counts = random.integers(1, 50, (1000, 5, 4)).astype(float)
+        values = random.normal(size=(1000, 1, 4)) + np.sqrt(omega + 1 / counts) * random.normal(size=counts.shape)
+        chances = chance_of_levels(vt.Profile(values=values, counts=counts).ballots)
+        assert np.mean(chances < 0.05) < 0.08
+        assert np.mean(chances < 0.001) < 0.005
+
+
+def test_who_is_harsh():
+    """As by plain algebra: the mean of the constants given the values, where all variances are known."""
+    profile, deviation = scored([0, 0, -3, 0, 2], counts=np.array([[1.0, 2, 3, 4, 5, 6]] * 5)), 2.0
+    values, counts = np.array(profile.values), np.array(profile.counts)
+    outcome = vt.decide(profile, sigma=1, tau=1e3, leniency=deviation)
+    mean, _ = conditioned(values, 1 / counts, np.zeros((*values.shape, 0)), 1e3, deviation, flat_mean=True)
+    share = deviation**2 / (1 + deviation**2 * counts.sum(axis=1))
+    harshness = share * np.sum(counts * (values - mean), axis=1)
+    np.testing.assert_allclose(list(outcome.explain().leniency.values()), harshness, atol=1e-6)
+    assert list(outcome.explain().to_dict()["leniency"]) == ["0", "1", "2", "3", "4"]
+    assert vt.decide(profile, leniency=0).explain().leniency == {}
+
+
+@pytest.mark.parametrize(
+    ("votes", "given", "message"),
+    [
+        ({"ranks": [[1, 2], [2, 1]]}, {"leniency": "estimated"}, "about values, and these votes are rankings"),
+        ({"values": [[1, 2], [2, 1]]}, {"leniency": 1}, "needs sigma beside it"),
+        (
+            {"values": [[1, 2], [2, 1]]},
+            {"leniency": "estimated", "noise": "student:3"},
+            "leave noise and count_error out",
+        ),
+        ({"values": [[1, 2], [2, np.nan]], "counts": [[1, 1], [1, 1]]}, {"leniency": "estimated"}, "some are blank"),
+    ],
+)
+def test_what_leniency_is_not_for(votes, given, message):
+    with pytest.raises(vt.InputError, match=message):
+        vt.decide(vt.Profile(**votes), **given)
+
+
+def test_one_omega_for_all_decisions():
+    """Also where voters saw different alternatives in some of them only."""
+    random = np.random.default_rng(5)
+    counts = random.integers(1, 9, (24, 5, 4)).astype(float)
+    values = random.normal(size=(24, 1, 4)) + 2 * random.normal(size=counts.shape)
+    counts[:12, 0, 0] = 0
+    values[:12, 0, 0] = np.nan
+    profile = vt.Profile(values=values, counts=counts)
+    chosen = vt.decide(profile, omega="estimated").fit.posterior
+    typical = np.exp(np.mean([np.log(own[own > 0]).mean() for own in counts]))
+    evidence = {
+        ratio: Posterior(between=ratio / typical).fit(profile.ballots).posterior.log_evidence.sum()
+        for ratio in _BETWEEN
+    }
+    best = max(evidence, key=evidence.get)
+    assert best > 0
+    assert chosen.means.between == pytest.approx(best / typical)
+    assert chosen.log_evidence.sum() == pytest.approx(evidence[best])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import veritally as vt
+from veritally.model.means import VoterMeans
 from veritally.panel.factors import factors, principal_factors
 from veritally.panel.worth import effective_voters
 from veritally.votes.items import Items
@@ -35,10 +36,76 @@ def test_groups_are_a_kernel_of_blocks(profile):
     assert one.effective_voters == pytest.approx(other.effective_voters, abs=1e-6)
 
 
+def test_pairs_of_voters_are_a_kernel_of_blocks():
+    """However many factors that takes."""
+    random = np.random.default_rng(4)
+    votes = vt.Profile(values=random.normal(size=(24, 3)))
+    groups = vt.Panel({str(k): [2 * k, 2 * k + 1] for k in range(12)}, correlation=0.8)
+    similar = vt.Panel(similarity=np.kron(np.eye(12), np.ones((2, 2))), correlation=0.8)
+    one, other = (vt.decide(votes, panel=panel, sigma=1, tau=1) for panel in (groups, similar))
+    np.testing.assert_allclose(one.scores, other.scores, atol=1e-6)
+    assert other.effective_voters == pytest.approx(24 / 1.8)
+
+
+def test_a_trace_of_correlation_changes_nothing():
+    """Also where σ is not known, and votes may be nothing but noise."""
+    random = np.random.default_rng(2)
+    votes = vt.Profile(ranks=[random.permutation(4) + 1 for _ in range(8)])
+    plain, panel = (vt.decide(votes, panel=own) for own in (None, vt.Panel({"g": [0, 1]}, correlation=1e-9)))
+    np.testing.assert_allclose(panel.scores, plain.scores, atol=1e-4)
+    assert panel.details["p_noise"] == pytest.approx(float(plain.details["p_noise"]), abs=1e-4)
+    assert plain.details["p_noise"] > 0.5
+
+
+def test_a_voter_who_says_nothing_changes_nothing():
+    ranks, counts, panel = (
+        [[1, 2, 3], [1, 3, 2], [3, 1, 2]],
+        [[4] * 3] * 3,
+        vt.Panel({"g": ["a", "b"]}, correlation=0.6),
+    )
+    given = {"panel": panel, "sigma": 1, "tau": 1, "cap": "none"}
+    silent = vt.Profile(ranks=[*ranks, [1, 1, 1]], counts=[*counts, [1e6] * 3], voters=[*"abcz"])
+    one, other = (
+        vt.decide(votes, **given) for votes in (vt.Profile(ranks=ranks, counts=counts, voters=[*"abc"]), silent)
+    )
+    np.testing.assert_allclose(other.scores, one.scores, atol=1e-9)
+    assert other.effective_voters == pytest.approx(one.effective_voters)
+
+
+def test_a_cap_is_as_counts_that_end_there():
+    ranks, panel = [[1, 2], [2, 1], [1, 2]], vt.Panel({"g": [0, 1]}, correlation=0.6)
+    many = vt.Profile(ranks=ranks, counts=[[1, 100], [100, 100], [4, 9]])
+    few = vt.Profile(ranks=ranks, counts=[[1, 4], [4, 4], [4, 4]])
+    one, other = vt.decide(many, panel=panel, cap=4, sigma=1, tau=1), vt.decide(few, panel=panel, sigma=1, tau=1)
+    np.testing.assert_allclose(one.scores, other.scores, atol=1e-9)
+    assert one.effective_voters == pytest.approx(other.effective_voters)
+
+
+def test_a_ballot_of_several_members_is_these_members():
+    values, panel = [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]], {"h": ["b", "c"]}
+    one = vt.Profile(values=values, voters=[*"abc"], multiplicity=[5, 1, 1])
+    names = [f"a{k}" for k in range(5)]
+    each = vt.Profile(values=[values[0]] * 5 + values[1:], voters=[*names, "b", "c"])
+    found = [
+        vt.decide(votes, panel=vt.Panel(panel | {"g": own}, correlation=0.8), sigma=1, tau=1, leniency=0)
+        for votes, own in ((one, ["a"]), (each, names))
+    ]
+    np.testing.assert_allclose(found[0].scores, found[1].scores, atol=1e-9)
+    assert found[0].effective_voters == pytest.approx(found[1].effective_voters)
+
+
+def test_groups_of_votes_stay_with_those_who_vote(profile):
+    votes = profile.with_facts(groups={"Ann": "lab", "Bob": "lab", "Cem": "lab"})
+    both = vt.stack([votes, votes.select(voters=["Ann", "Bob", "Dan"])])
+    assert vt.decide(both.unstack()[1]).panel.groups == {"lab": ("Ann", "Bob")}
+    assert vt.decide(votes.select(voters=["Ann", "Dan"])).panel is None
+    assert vt.decide(both.part(1, 2)).panel.groups == {"lab": ("Ann", "Bob")}
+
+
 def test_equals_are_worth_what_the_formula_says():
     profile = vt.Profile(ranks=[[1, 2, 3]] * 6, counts=np.full((6, 3), 7.0))
     panel = vt.Panel({"all": list(range(6))}, correlation=0.4)
-    assert effective_voters(panel.applied(profile).ballots, 0.4)[0] == pytest.approx(6 / (1 + 5 * 0.4))
+    assert effective_voters(panel.applied(profile).ballots, VoterMeans(), 0.4)[0] == pytest.approx(6 / (1 + 5 * 0.4))
     outcome = vt.decide(profile, panel=panel)
     assert outcome.effective_voters == pytest.approx(6 / (1 + 5 * 0.4))
     without = outcome.explain().effective_voters_without
@@ -104,10 +171,17 @@ def test_the_strength_is_found_from_many_decisions():
         return vt.Profile(ranks=(-x).argsort(axis=-1).argsort(axis=-1) + 1, counts=counts)
 
     panel = vt.Panel({"a": [0, 1, 2, 3], "b": [4, 5, 6, 7]})
-    strong, none = (vt.decide(decisions(share), panel=panel).details["correlation"] for share in (0.7, 0.0))
-    assert np.ptp(strong) == pytest.approx(0, abs=1e-12)  # one for all decisions
-    assert 0.55 < strong[0] < 0.8
-    assert none[0] < 0.05
+    together, apart = (decisions(share) for share in (0.7, 0.0))
+    for given, least in (({}, 0.3), ({"sigma": 2, "tau": 1}, 0.05)):  # what σ is leaves less to be told by
+        strong, none = (vt.decide(votes, panel=panel, **given).details["correlation"] for votes in (together, apart))
+        assert np.ptp(strong) == pytest.approx(0, abs=1e-12)  # one for all decisions
+        assert 0.55 < strong[0] < 0.8
+        assert none[0] < least
+    pooled, at_once = (
+        vt.decide(together, panel=own, scale="pooled") for own in (panel, vt.Panel(panel.groups, correlation=0.65))
+    )
+    noise, other = (outcome.pooled_noise[0] for outcome in (pooled, at_once))
+    assert noise.log_centre == pytest.approx(other.log_centre, abs=0.1)  # the noise is found beside the strength
 
 
 def test_three_voters_with_the_same_items():
@@ -145,6 +219,11 @@ def test_a_panel_in_a_file(tmp_path, profile):
         ({"groups": {"a": ["Ann", "Ann"]}}, "'Ann' stands twice in the group 'a'"),
         ({"groups": {"a": "Ann"}}, "needs a list of voters"),
         ({"groups": {"a": ["Ann"]}}, "no group has two voters"),
+        ({"groups": {"a": ["Ann", None]}}, "names None, which is no name of a voter"),
+        ({"groups": {"a": ["Ann", ["Bob"]]}}, "which is no name of a voter"),
+        ({"groups": {1: ["Ann", "Bob"], "1": ["Cem"]}}, "there are two groups '1'"),
+        ({"groups": {"a": ["Ann", "Bob"]}, "correlation": np.array([0.5, 0.6])}, "from 0 to below 1"),
+        ({"groups": {"a": ["Ann", "Bob"]}, "votes": ["rankings"]}, "the kind of votes"),
         ({"groups": ["Ann"]}, "groups are a dictionary"),
         ({"groups": {"a": ["Ann", "Bob"]}, "correlation": 1}, "from 0 to below 1"),
         ({"groups": {"a": ["Ann", "Bob"]}, "correlation": -0.1}, "from 0 to below 1"),
@@ -180,14 +259,36 @@ def test_a_panel_for_others(profile, panel, message):
         vt.decide(profile, panel=panel)
 
 
+def looked_at(looks, share=0.5):
+    items = {"share": share, "columns": ["voter", "alternative", "item", "times"], "looks": looks}
+    return json.dumps({"format": "veritally panel", "version": 1, "items": items})
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "no JSON"),
+        ("{", r"is not valid JSON \(line 1, column 2"),
+        ("[" * 100_000, "is not valid JSON"),
         ("[]", "is no panel"),
         ('{"format": "veritally panel", "version": 2}', "of version 2; this program reads 1"),
         ('{"format": "veritally panel", "version": 1}', "give just one of them"),
-        ('{"format": "veritally panel", "version": 1, "code": "x"}', "'code', which means nothing here"),
+        ('{"format": "veritally panel", "version": 1, "code": "x"}', "part 'code' is unknown"),
+        ('{"format": "veritally panel", "version": 1, "group": {}}', "did you mean 'groups'"),
+        (
+            '{"format": "veritally panel", "version": true, "groups": {"a": ["b", "c"]}}',
+            "of version True",
+        ),
+        (
+            '{"format": "veritally panel", "version": 1, "votes": {"a": 1}, "groups": {"a": ["b", "c"]}}',
+            "kind of votes",
+        ),
+        (
+            '{"format": "veritally panel", "version": 1, "groups": {"a": ["b", "c"], "a": ["d", "e"]}}',
+            "'a' stands twice",
+        ),
+        (looked_at([["b", "c", 0.7, 1]]), "the items are damaged"),
+        (looked_at([["b", "c", 1e30, 1]]), "the items are damaged"),
+        (looked_at([["b", "c", 1, 1]], "x"), "the items are damaged"),
         ('{"format": "veritally panel", "version": 1, "items": {"looks": 3}}', "the items are damaged"),
         ('{"format": "veritally panel", "version": 1, "groups": {"a": ["b", "b"]}}', "stands twice"),
     ],
@@ -232,5 +333,5 @@ def test_factors():
     assert found.shape == (4, 2)
     np.testing.assert_allclose(found @ found.T, root @ root.T, atol=1e-12)
     kernel = 0.3 + 0.7 * np.eye(6)
-    np.testing.assert_allclose(np.abs(principal_factors(kernel)), np.full((6, 1), 0.3**0.5), atol=1e-5)
-    assert not principal_factors(np.eye(4)).any()
+    np.testing.assert_allclose(np.abs(principal_factors(kernel, 4)), np.full((6, 1), 0.3**0.5), atol=1e-5)
+    assert not principal_factors(np.eye(4), 4).any()

@@ -13,7 +13,6 @@ from veritally.cli.options import (
     force_option,
     groups_option,
     lower_is_better_option,
-    parse_numbers,
     parse_sigma,
 )
 from veritally.cli.plugins import plugin_option
@@ -92,14 +91,14 @@ Examples:
 @click.option(
     "--leniency",
     metavar="NUMBER | estimated",
-    help="Standard deviation by which voters are harsh or lenient with all their values; 0 for not at all. By default "
-    "it is estimated where voters gave values to different alternatives; for posterior.",
+    help="Standard deviation by which voters are harsh or lenient with all their values: a number beside --sigma, or 0 "
+    "for not at all. By default it is estimated where voters gave values to different alternatives; for posterior.",
 )
 @click.option(
     "--doubt",
     type=float,
     metavar="PROBABILITY",
-    help="That a ballot means nothing, which bounds what a single one can do; for posterior.",
+    help="That a ballot means nothing, up to 0.5, which bounds what a single one can do; for posterior, not of values.",
 )
 @click.option(
     "--panel",
@@ -181,17 +180,19 @@ def decide(
     parameters = _given(
         sigma=parse_sigma(*sigma) if sigma else None,
         points=None if points is None else points.split(","),
-        omega=omega if omega in (None, "estimated") else _number(str(omega), "--omega"),
+        omega=_number_or("estimated", omega, "--omega"),
         samples=samples,
         tau=tau,
         scale=_scale(scale),
-        cap=cap if cap in (None, "none") else _number(str(cap), "--cap"),
+        cap=_number_or("none", cap, "--cap"),
         count_error=count_error,
         noise=noise,
-        leniency=leniency if leniency in (None, "estimated") else _number(str(leniency), "--leniency"),
+        leniency=_number_or("estimated", leniency, "--leniency"),
         doubt=doubt,
         model=model,
     ) | dict(map(_setting, own))
+    if panel is not None and groups is not None:
+        raise InputError("--panel and --groups both say who belongs together; give one of them")
     if plot is not None:
         from veritally.plots import require_picture
 
@@ -316,8 +317,11 @@ def _scale(text: str | None) -> str | float | None:
         raise InputError(f"--scale takes pooled, each or a number, not {quoted(text)}") from None
 
 
-def _number(text: str, option: str) -> float:
-    numbers = parse_numbers(text, option)
-    if len(numbers) != 1:
-        raise InputError(f"{option} takes one number, not {quoted(text)}")
-    return numbers[0]
+def _number_or(word: str, text: str | None, option: str) -> float | str | None:
+    """Read a number, or a word that may stand in its place."""
+    if text in (None, word):
+        return text
+    try:
+        return float(str(text))
+    except ValueError:
+        raise InputError(f"{option} takes a number, or {word}, not {quoted(text)}") from None

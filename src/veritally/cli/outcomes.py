@@ -100,7 +100,8 @@ def _print_single(console: Console, outcome: Outcome, explain: bool) -> None:
     if explain:
         if explanation.runner_up is not None and explanation.lead > 0:
             console.print(_contributions(console, explanation))
-        for line in [*sentences.what_if(explanation), *sentences.worth(explanation)]:
+        told = (sentences.what_if, sentences.worth, sentences.leniency)
+        for line in (line for say in told for line in say(explanation)):
             console.print(Text(line), soft_wrap=True)
 
 

@@ -216,7 +216,7 @@ def _panel(outcome: Outcome) -> list[str]:
         )
     elif panel is not None and panel.correlation == "estimated":
         rho = float(outcome.details["correlation"])
-        lines.append(f"Estimated: errors of voters who share them have a correlation of about {rho:.2g}.")
+        lines.append(f"Estimated: the errors of voters who belong together correlate by about {rho:.2g}.")
     if "leniency" in outcome.details:
         spread = float(outcome.details["leniency"])
         lines.append(f"Allowed for: voters' leniency, which differs by about {spread:.2g} (standard deviation).")
@@ -228,10 +228,22 @@ def worth(explanation: Explanation) -> list[str]:
     whole, without = explanation.outcome.effective_voters, explanation.effective_voters_without
     if not without:
         return []
+    apart = explanation.outcome.independent_voters
     order = sorted(without, key=without.__getitem__)
     named = ", ".join(f"{name} {without[name]:.1f}" for name in order[:_MOST_PIVOTAL])
     more = f", others up to {without[order[-1]]:.1f}" if len(order) > _MOST_PIVOTAL else ""
-    return [f"The panel is worth {whole:.1f} voters like its best; without {named}{more}."]
+    shared = f"The panel is worth {whole:.1f} voters like its best, {apart:.1f} if nobody shared errors"
+    return [f"{shared}; without {named}{more}."]
+
+
+def leniency(explanation: Explanation) -> list[str]:
+    """Say who is harsh and who is lenient, those who are most so first."""
+    order = sorted(explanation.leniency.items(), key=lambda own: own[1])
+    if not order:
+        return []
+    harsh = [f"{name} ({by:+.2g})" for name, by in order[:_NAMED] if by < 0]
+    lenient = [f"{name} ({by:+.2g})" for name, by in order[: -_NAMED - 1 : -1] if by > 0]
+    return [f"Most harsh: {', '.join(harsh) or 'nobody'}; most lenient: {', '.join(lenient) or 'nobody'}."]
 
 
 def what_if(explanation: Explanation) -> list[str]:

@@ -1,7 +1,7 @@
 """The noise of votes: what is taken as given of it, what values tell, and what is left unknown."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any
 
@@ -20,7 +20,7 @@ from veritally.inference.dispersion import (
 from veritally.inference.linear import from_diagonal, inverse, multiply, solve
 from veritally.inference.mixture import with_leniency
 from veritally.inference.propagation import Estimate, Near, exact_sites, moments, slope_of_evidence
-from veritally.inference.scale import DOUBTFUL, UNDOUBTED, WEAK, Looks, NoisePrior, PooledNoise
+from veritally.inference.scale import DOUBTFUL, REACH, WEAK, Looks, NoisePrior, PooledNoise
 from veritally.model.means import Counts, VoterMeans, effective
 from veritally.model.model import Model
 from veritally.votes.ballots import Ballots
@@ -120,13 +120,10 @@ class Unknown:
         """Return u where log σ, or log τ, is known, ``(..., decision)``."""
         return logarithm - self.middle if self.sigma is None else self.middle - logarithm
 
-    def prior(self, pooled: PooledNoise | None, shared: bool = False) -> NoisePrior:
-        """Return what is known of u beforehand; that votes may be nothing but noise, where they do not tell σ.
-
-        Errors that voters share explain already why they agree, so that with these it need not be pure noise.
-        """
+    def prior(self, pooled: PooledNoise | None) -> NoisePrior:
+        """Return what is known of u beforehand; that votes may be nothing but noise, where they do not tell σ."""
         if pooled is None:
-            return WEAK if self.sigma is not None else UNDOUBTED if shared else DOUBTFUL
+            return DOUBTFUL if self.sigma is None else WEAK
         return NoisePrior(self.u(pooled.log_centre), pooled.log_deviation)
 
     def scale(self, quantiles: Array, mask: Array) -> Array:
@@ -225,6 +222,18 @@ def look_at(few: Ballots, given: Assumptions, unknown: Unknown, u: Array, rows: 
     covariance = inverse(known.precision)
     slope = slope_of_evidence(known.mean, covariance, model, several.mask)
     return Looks(u, known.log_evidence, slope, known.mean, covariance)
+
+
+def evidence_of_noise(few: Ballots, given: Assumptions, unknown: Unknown) -> Array | None:
+    """Return the log-evidence of votes that are nothing but noise, if that is another than at the largest u; else None.
+
+    Who shares errors, even with no truth behind them, does not vote by pure noise.
+    """
+    if few.loadings is None or not given.strength:
+        return None
+    every = np.arange(len(few.mask))
+    u = namespace(few.counts).full((1, len(every)), REACH[1], dtype=few.counts.dtype)
+    return look_at(few, replace(given, strength=0.0), unknown, u, every, None).log_evidence[0]
 
 
 def are_many(ballots: Ballots) -> Array:

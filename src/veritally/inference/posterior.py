@@ -12,6 +12,7 @@ from veritally.inference.noise import (
     Assumptions,
     Unknown,
     are_many,
+    evidence_of_noise,
     kind_of,
     known_sigma,
     look_at,
@@ -92,13 +93,13 @@ def _infer_alike(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
         return _at_scales(ballots, given, sigma[None], tau[None], xp.ones_like(tau[None]), freedom)
     unknown = unknown_noise(few, given, sigma)
     common = given.pooled.get(kind_of(ballots))
-    prior = unknown.prior(common, shared=ballots.loadings is not None and given.strength > 0)
+    prior = unknown.prior(common)
     every = np.arange(batch[0])
     if few is ballots and common is not None and common.log_deviation <= _told_apart(ballots):
         return _at_common_noise(ballots, given, unknown, prior, freedom)
     with stretch(0, _SEARCH):
         seen = look_around(partial(look_at, few, given, unknown), prior, batch[0], unknown.middle)
-    values = stand_ins(seen, prior)
+    values = stand_ins(seen, prior, evidence_of_noise(few, given, unknown) if prior.nothing else None)
     near = values.near
     said = {"scale": unknown.scale(values.quantiles, ballots.mask), "p_noise": values.p_noise}
     if few is ballots:

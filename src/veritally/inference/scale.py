@@ -42,24 +42,20 @@ class NoisePrior(NamedTuple):
         Its standard deviation.
     nothing
         The probability of pure noise.
-    something
-        The probability of all else, if it is considered.
     """
 
     centre: Array | float
     deviation: float
     nothing: float = 0.0
-    something: float = 1.0
 
     def log_density(self, u: Array) -> Array:
         """Return the logarithm of the density at values of u, ``(value, decision)``, but for pure noise."""
         normal = -(((u - self.centre) / self.deviation) ** 2) / 2
-        return normal + math.log(self.something / (self.deviation * math.sqrt(2 * math.pi)))
+        return normal + math.log((1 - self.nothing) / (self.deviation * math.sqrt(2 * math.pi)))
 
 
 WEAK = NoisePrior(0.0, 2.0)  # a factor of 50 either way (95%)
-DOUBTFUL = WEAK._replace(nothing=0.5, something=0.5)  # the same, and as likely as not it is all noise
-UNDOUBTED = DOUBTFUL._replace(nothing=0.0)  # the same without the noise
+DOUBTFUL = WEAK._replace(nothing=0.5)  # the same, and as likely as not it is all noise
 
 
 class Looks(NamedTuple):
@@ -196,9 +192,12 @@ def _closer(seen: Looks, look: Look, prior: NoisePrior) -> Looks:
     return seen
 
 
-def stand_ins(seen: Looks, prior: NoisePrior) -> ScaleValues:
-    """Return a few values of u, with their probabilities, that stand for its posterior: five, fewer if it is narrow."""
-    u, weight, log_evidence = _density(seen, prior)
+def stand_ins(seen: Looks, prior: NoisePrior, noise: Array | None = None) -> ScaleValues:
+    """Return a few values of u, with their probabilities, that stand for its posterior: five, fewer if it is narrow.
+
+    ``noise`` is the log-evidence of pure noise, ``(decision,)``, if it is not that of the largest u.
+    """
+    u, weight, log_evidence = _density(seen, prior, noise)
     xp = namespace(u)
     deviation, most = _deviation(u, weight), max(_VALUES)
     nodes = chances = xp.zeros((most, u.shape[1]), dtype=u.dtype)
@@ -241,7 +240,7 @@ def gauss(x: Array, weight: Array, number: int) -> tuple[Array, Array]:
     return xp.moveaxis(values, -1, 0), xp.moveaxis(vectors[..., 0, :] ** 2, -1, 0)
 
 
-def _density(seen: Looks, prior: NoisePrior) -> tuple[Array, Array, Array]:
+def _density(seen: Looks, prior: NoisePrior, noise: Array | None = None) -> tuple[Array, Array, Array]:
     """Return points, their probabilities, ``(point, decision)``, and the evidence averaged over the prior.
 
     The last of the points stands for pure noise.
@@ -255,8 +254,8 @@ def _density(seen: Looks, prior: NoisePrior) -> tuple[Array, Array, Array]:
     high = xp.clip(xp.max(xp.where(matters, coarse, REACH[0]), axis=0) + step, *REACH)
     fine = low + (high - low) * xp.linspace(0, 1, _FINE, dtype=coarse.dtype)[:, None]
     mass = seen.evidence(fine) + prior.log_density(fine) + xp.log((high - low) / (_FINE - 1))
-    noise = seen.log_evidence[:1] + (math.log(prior.nothing) if prior.nothing else -math.inf)
-    mass = xp.concat([mass, noise])
+    pure = seen.log_evidence[:1] if noise is None else noise[None]
+    mass = xp.concat([mass, pure + (math.log(prior.nothing) if prior.nothing else -math.inf)])
     top = xp.max(mass, axis=0)
     weight = xp.exp(mass - top)
     whole = xp.sum(weight, axis=0)

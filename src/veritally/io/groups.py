@@ -1,11 +1,12 @@
 """Groups: which voters belong together, in a column of the votes or in a table of its own."""
 
+import warnings
 from collections.abc import Hashable, Mapping
 from typing import Any
 
 import polars as pl
 
-from veritally.errors import InputError, quoted
+from veritally.errors import InputError, InputWarning, quoted
 from veritally.io import frames, spelling
 from veritally.io.frames import Place
 from veritally.io.votes import load
@@ -39,6 +40,14 @@ def read_groups(source: Any, profile: Profile) -> Profile:
     if not any(name in known for name in table["voter"].cast(pl.String)):
         some = f"such as {quoted(table['voter'].cast(pl.String)[0])}, while {quoted(names[0])} does"
         raise InputError(f"{place.name}: none of its voters votes, {some}; name voters as the votes do")
+    absent = [name for name in given if name not in known]
+    if absent:
+        several = (
+            f"{quoted(absent[0])}, who does not vote"
+            if len(absent) == 1
+            else f"{first_few(absent, 3)}, who do not vote"
+        )
+        warnings.warn(f"{place.name}: has {several} under that name; they are left out", InputWarning, stacklevel=3)
     return profile.with_facts(groups={known[name]: group for name, group in given.items() if name in known})
 
 

@@ -54,6 +54,7 @@ def look_alikes(profile: Profile) -> Iterator[str]:
         yield from _twins(what, names, profile)
         yield from _variants(what, names)
     yield from _twins("decision", profile.decisions or (), profile)
+    yield from _variants("group", (profile.groups or {}).values())
 
 
 def _twins(what: str, names: Iterable[Any], profile: Profile) -> Iterator[str]:

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from veritally.arrays import is_jax
 from veritally.checks import positive, real, whole
 from veritally.errors import InputError, quoted
 from veritally.model.observation import LaplaceNoise, NormalNoise, StudentNoise
 from veritally.model.scenario import PARTS, part
 from veritally.votes.labels import require_known
 from veritally.votes.profile import Profile
+from veritally.votes.values import Values
 
 _LEAST_FREEDOM, _MOST_FREEDOM = 2.01, 100_000  # between which a mixture of normals resolves Student's t
 
@@ -28,10 +30,8 @@ def checked_parameters(parameters: Mapping[str, Any], profile: Profile) -> dict[
         checked["omega"] = positive(checked["omega"], "omega")
         if checked.get("sigma") is None:
             raise InputError("omega is measured beside sigma; give sigma too, or omega estimated")
-    if checked.get("leniency") not in (None, "estimated"):
-        checked["leniency"] = real(checked["leniency"], "leniency", 0, 1e100)
-        if checked["leniency"] and checked.get("sigma") is None:
-            raise InputError("leniency is measured beside sigma; give sigma too, or leniency estimated")
+    if checked.get("leniency") is not None:
+        checked["leniency"] = _checked_leniency(checked, profile)
     if checked.get("doubt") is not None:
         checked["doubt"] = real(checked["doubt"], "doubt", 0, 0.5)
     if checked.get("scale") not in (None, "each", "pooled"):
@@ -81,6 +81,32 @@ def checked_noise(given: Any) -> Any:
             f"{made.freedom:g}; with more it is normal"
         )
     return made
+
+
+def _checked_leniency(parameters: Mapping[str, Any], profile: Profile) -> Any:
+    """Require ``estimated``, or a number beside σ; and values that it can be taken out of."""
+    given = parameters["leniency"]
+    if given != "estimated":
+        given = real(given, "leniency", 0, 1e100)
+        if given and parameters.get("sigma") is None:
+            raise InputError(
+                "a number for leniency needs sigma beside it; give sigma too, or set leniency to estimated"
+            )
+    if not given:
+        return given
+    values = profile.ballots.part(Values)
+    if values is None:
+        raise InputError(f"leniency is about values, and these votes are {profile.kind}; leave it out")
+    if parameters.get("noise") is not None or parameters.get("count_error") is not None:
+        raise InputError("leniency is for normal noise and counts as they are; leave noise and count_error out")
+    if is_jax(values.counts):
+        raise InputError("leniency is for NumPy arrays; make the profile of these, or leave it out")
+    blank = (values.counts > 0) & ~values.given & (values.multiplicity > 0)[..., None]
+    if np.any(blank):
+        raise InputError(
+            "leniency needs a value for everything a voter saw, and some are blank; give counts of 0 there"
+        )
+    return given
 
 
 def checked_sigma(sigma: Any, profile: Profile) -> float | tuple[float, ...]:

@@ -5,7 +5,6 @@ import numpy as np
 from veritally.arrays import Array
 
 _NOTHING = 1e-12  # of the largest eigenvalue
-_MOST = 8  # factors of a kernel
 _LEFT = 0.01  # of a correlation that may be left unexplained
 _TURNS = 200
 
@@ -20,16 +19,16 @@ def factors(covariance: Array) -> Array:
     return loadings[..., : max(1, int(used.sum()))]
 
 
-def principal_factors(kernel: Array) -> Array:
+def principal_factors(kernel: Array, most: int) -> Array:
     """Return loadings whose products are about the correlations of a kernel, ``(voter, factor)``.
 
-    As few factors as leave no correlation unexplained by more than a hundredth. What each voter has for itself is left
-    to the voter (principal factors, iterated).
+    As few factors as leave no correlation unexplained by more than a hundredth, but at ``most`` so many. What each
+    voter has for itself is left to the voter (principal factors, iterated).
     """
     apart = ~np.eye(len(kernel), dtype=bool)
     shared = np.max(np.abs(np.where(apart, kernel, 0)), axis=-1)
     found = np.zeros((len(kernel), 1))
-    for number in range(1, min(_MOST, len(kernel)) + 1):
+    for number in range(1, min(most, len(kernel)) + 1):
         part = shared
         for _ in range(_TURNS):
             values, vectors = np.linalg.eigh(np.where(apart, kernel, np.diag(part)))

@@ -3,30 +3,36 @@
 import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from os import PathLike
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from veritally.arrays import Array
-from veritally.checks import real, usable_path
+from veritally.checks import usable_path
 from veritally.errors import InputError, quoted
 from veritally.files import write_whole
 from veritally.inference.dispersion import log_typical_count
+from veritally.panel.checks import (
+    Strength,
+    checked_correlation,
+    checked_groups,
+    checked_kernel,
+    checked_names,
+    parsed,
+)
 from veritally.panel.factors import factors, principal_factors
 from veritally.votes.ballots import Kind
 from veritally.votes.items import Items
 from veritally.votes.kinds import KINDS
-from veritally.votes.labels import find, require_known
+from veritally.votes.labels import Labels, find, require_known
 from veritally.votes.profile import Profile
-from veritally.votes.values import Values
-
-Strength: TypeAlias = float | Literal["estimated"]
 
 VERSION = 1
 _FORMAT = "veritally panel"
-_ROUNDING = 1e-8  # by which a kernel may be off
-_FACTORS = 8  # of items that are always kept
+_KEYS = ("correlation", "votes", "groups", "voters", "similarity", "items")
+_FACTORS = 8  # that are always kept
 _NUMBERS = 400  # truths and shared errors, up to which all are kept
 
 
@@ -86,12 +92,12 @@ class Panel:
         if items is not None and not isinstance(items, Items):
             raise InputError("items= takes profile.items, of votes that were read from single looks")
         if votes is not None:
-            require_known(votes, KINDS, "the kind of votes")
-        self._set("groups", None if groups is None else _checked_groups(groups))
-        self._set("voters", None if voters is None else _checked_names(voters))
-        self._set("similarity", None if similarity is None else _checked_kernel(similarity, self.voters))
+            require_known(votes if isinstance(votes, str) else str(votes), KINDS, "the kind of votes")
+        self._set("groups", None if groups is None else checked_groups(groups))
+        self._set("voters", None if voters is None else checked_names(voters, "voters="))
+        self._set("similarity", None if similarity is None else checked_kernel(similarity, self.voters))
         self._set("items", items)
-        self._set("correlation", _checked_correlation(correlation))
+        self._set("correlation", checked_correlation(correlation))
         self._set("votes", votes)
 
     def _set(self, name: str, value: Any) -> None:
@@ -101,9 +107,11 @@ class Panel:
     def of(cls, profile: Profile) -> "Panel | None":
         """Return what a vote file says of its voters: groups, or who looked at which items; None where it does not."""
         if profile.groups:
+            voting = set(map(str, chain.from_iterable(_names(profile.voter_labels, profile))))
             members: dict[str, list[Hashable]] = {}
             for voter, group in profile.groups.items():
-                members.setdefault(group, []).append(voter)
+                if str(voter) in voting:
+                    members.setdefault(group, []).append(voter)
             return cls(members) if any(len(own) > 1 for own in members.values()) else None
         if profile.items is not None and profile.items.share is not None:
             return cls(items=profile.items, correlation=profile.items.share)
@@ -111,17 +119,24 @@ class Panel:
 
     # Use
 
-    def applied(self, profile: Profile) -> Profile:
-        """Return votes whose ballots know the errors that their voters share."""
+    def applied(self, profile: Profile, cap: float | None = None) -> Profile:
+        """Return votes whose ballots know the errors that their voters share.
+
+        ``cap`` is the most that a count counts for, which a typical count goes by.
+        """
         if len(profile.batch) > 1:
             raise InputError("a panel is for decisions along one axis; take them from unstack()")
         if self.votes not in (None, profile.kind):
             raise InputError(f"this panel is for {self.votes}, and these votes are {profile.kind}")
         decisions = profile.decision_names if profile.batch else (None,)
-        names = [(profile.voter_labels.at(d), profile.alternative_labels.at(d)) for d in range(len(decisions))]
-        self._require_known([name for voters, _ in names for name in voters])
-        most = _most_factors(profile)
-        found = [self._shared(decision, *own, most) for decision, own in zip(decisions, names, strict=True)]
+        voters, alternatives = (
+            _names(labels, profile) for labels in (profile.voter_labels, profile.alternative_labels)
+        )
+        self._require_known(list(chain.from_iterable(voters)))
+        speaking = profile.ballots.weighed(profile.ballots.effective_multiplicity)
+        times = np.asarray(speaking.multiplicity).reshape(len(decisions), -1)
+        most = max(_FACTORS, _NUMBERS // profile.shape[-1] - 1)
+        found = [self._shared(*own, most) for own in zip(decisions, voters, alternatives, times, strict=True)]
         shape = (len(found), *profile.shape[-2:])
         loadings = np.zeros((*shape, max(own.shape[-1] for own, _ in found)))
         sharing = np.zeros(shape)
@@ -129,7 +144,8 @@ class Panel:
             m, n, factor = own.shape
             loadings[d, :m, :n, :factor], sharing[d, :m, :n] = own, part
         if self.items is None:
-            typical = np.exp(np.asarray(log_typical_count(profile.ballots)) / 2)
+            counted = speaking if cap is None else speaking.with_counts(np.minimum(speaking.counts, cap))
+            typical = np.exp(np.asarray(log_typical_count(counted)) / 2)
             loadings = loadings / typical.reshape(-1, 1, 1, 1)
         ballots = profile.ballots.with_shared_errors(
             loadings.reshape(*profile.shape, -1), sharing.reshape(profile.shape)
@@ -137,11 +153,17 @@ class Panel:
         return profile.with_ballots(ballots)
 
     def _shared(
-        self, decision: Hashable, voters: tuple[Hashable, ...], alternatives: tuple[Hashable, ...], most: int
+        self,
+        decision: Hashable,
+        voters: tuple[Hashable, ...],
+        alternatives: tuple[Hashable, ...],
+        times: Array,
+        most: int,
     ) -> tuple[Array, Array]:
         """Return loadings of one decision, ``(voter, alternative, factor)``, and what part of the variance they are.
 
-        Those of groups and similarities are at a count of 1. Of the factors of items only so many are kept.
+        Those of groups and similarities are at a count of 1. Groups have a factor if more than one voter is in them;
+        ``times``, ``(voter,)``, is how many voters each ballot stands for. Others have at ``most`` so many factors.
         """
         if self.items is not None:
             own = np.moveaxis(factors(self.items.overlap(decision, voters, alternatives)), 0, 1)
@@ -149,11 +171,10 @@ class Panel:
             return own[..., :most], kept / np.where(whole > 0, whole, 1)
         if self.groups is not None:
             one = {str(name): group for group, members in self.groups.items() for name in members}
-            groups = [one.get(str(name)) for name in voters]
-            several = [group for group in self.groups if groups.count(group) > 1]
-            each = np.array([[group == other for other in several] for group in groups], dtype=float)
+            each = np.array([[one.get(str(name)) == group for group in self.groups] for name in voters], dtype=float)
+            each = each[:, times[: len(voters)] @ each > 1]
         else:
-            each = principal_factors(self._kernel(voters))
+            each = principal_factors(self._kernel(voters), most)
         part = np.sum(each**2, axis=-1)
         wide = (len(voters), len(alternatives))
         return np.broadcast_to(each[:, None], (*wide, each.shape[-1])), np.broadcast_to(part[:, None], wide)
@@ -210,11 +231,7 @@ class Panel:
         except OSError as error:
             raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
         try:
-            given = json.loads(text)
-        except ValueError as error:
-            raise InputError(f"{path}: is no panel, since it is no JSON; write one by vt.Panel(…).write") from error
-        try:
-            return cls.from_dict(given)
+            return cls.from_dict(parsed(text))
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
 
@@ -223,11 +240,12 @@ class Panel:
         """Return the panel that :meth:`to_dict` wrote."""
         if not isinstance(given, dict) or given.get("format") != _FORMAT:
             raise InputError(f'is no panel; it needs "format": "{_FORMAT}" and "version": {VERSION}')
-        if given.get("version") != VERSION:
-            raise InputError(f"is a panel of version {quoted(given.get('version'))}; this program reads {VERSION}")
+        version = given.get("version")
+        if version != VERSION or isinstance(version, bool):
+            raise InputError(f"is a panel of version {quoted(version)}; this program reads {VERSION}")
         parts = {key: value for key, value in given.items() if key not in ("format", "version")}
-        if unknown := parts.keys() - {"correlation", "votes", "groups", "voters", "similarity", "items"}:
-            raise InputError(f"the panel has {quoted(min(unknown))}, which means nothing here; leave it out")
+        for key in parts:
+            require_known(key, _KEYS, "the panel's part")
         if parts.get("items") is not None:
             parts["items"] = Items.from_dict(parts["items"])
         return cls(**parts)
@@ -243,78 +261,6 @@ class Panel:
         return f"Panel({what}, correlation {self.correlation})"
 
 
-def _most_factors(profile: Profile) -> int:
-    """Return how many factors items may have: of values, for which all is exact, as many as there is room for."""
-    room = _NUMBERS // profile.shape[-1] - 1 if isinstance(profile.ballots, Values) else 0
-    return max(_FACTORS, room)
-
-
-def _checked_groups(groups: Any) -> dict[str, tuple[Hashable, ...]]:
-    """Require voters by group, none in two."""
-    if not isinstance(groups, Mapping):
-        raise InputError('groups are a dictionary with the voters of each: {"one lab": ["Ann", "Bob"]}')
-    checked: dict[str, tuple[Hashable, ...]] = {}
-    group_of: dict[str, str] = {}
-    for group, members in groups.items():
-        if isinstance(members, str) or not isinstance(members, Sequence):
-            raise InputError(f"the group {quoted(group)} needs a list of voters, not {quoted(members)}")
-        for name in members:
-            if str(name) in group_of:
-                both = (group_of[str(name)], str(group))
-                where = (
-                    f"twice in the group {quoted(group)}"
-                    if len(set(both)) == 1
-                    else f"in {' and '.join(map(quoted, both))}"
-                )
-                raise InputError(f"voter {quoted(name)} stands {where}; a voter belongs to one group at most")
-            group_of[str(name)] = str(group)
-        checked[str(group)] = tuple(members)
-    if not any(len(members) > 1 for members in checked.values()):
-        raise InputError("no group has two voters, so that there is nothing to share; name two in one at least")
-    return checked
-
-
-def _checked_names(voters: Any) -> tuple[Hashable, ...]:
-    """Require names that differ."""
-    if isinstance(voters, str) or not isinstance(voters, Sequence):
-        raise InputError(f"voters= needs a list of names, not {quoted(voters)}")
-    if len(set(map(str, voters))) < len(voters):
-        raise InputError("voters= names a voter twice; names must differ")
-    return tuple(voters)
-
-
-def _checked_kernel(given: Any, voters: tuple[Hashable, ...] | None) -> Array:
-    """Require a symmetric matrix without negative eigenvalues, and scale it to 1 on its diagonal."""
-    try:
-        kernel = np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        kernel = np.zeros(0)
-    if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or not kernel.size or not np.isfinite(kernel).all():
-        raise InputError("a similarity is a square matrix of finite numbers, one row and column for each voter")
-    if voters is not None and len(voters) != len(kernel):
-        raise InputError(f"the similarity has {len(kernel)} rows, and voters= has {len(voters)} names")
-    size = float(np.max(np.abs(kernel)))
-    if np.max(np.abs(kernel - kernel.T)) > _ROUNDING * size:
-        i, k = np.unravel_index(np.argmax(np.abs(kernel - kernel.T)), kernel.shape)
-        raise InputError(f"the similarity is not symmetric: {kernel[i, k]:g} and {kernel[k, i]:g} at rows {i} and {k}")
-    if np.min(np.diag(kernel)) <= 0:
-        raise InputError("the similarity of each voter to itself must be above 0; it is scaled to 1")
-    root = np.sqrt(np.diag(kernel))
-    kernel = (kernel + kernel.T) / 2 / (root[:, None] * root)
-    least = float(np.linalg.eigvalsh(kernel)[0])
-    if least < -_ROUNDING * len(kernel):
-        raise InputError(f"the similarity is not positive: it has the eigenvalue {least:.3g}, and none may be below 0")
-    return kernel
-
-
-def _checked_correlation(given: Any) -> Strength:
-    """Require a number from 0 up to but not including 1, or ``estimated``."""
-    if given == "estimated":
-        return "estimated"
-    try:
-        number = real(given, "correlation", 0, 1)
-    except InputError:
-        number = 1.0
-    if number >= 1:
-        raise InputError(f"correlation must be a number from 0 to below 1, or estimated, not {quoted(given)}")
-    return number
+def _names(labels: Labels, profile: Profile) -> list[tuple[Hashable, ...]]:
+    """Return the names in each decision."""
+    return [labels.at(d) for d in range(profile.batch[0] if profile.batch else 1)]

@@ -1,5 +1,7 @@
 """How many independent voters like its best a panel is worth."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from veritally.arrays import Array
@@ -8,7 +10,7 @@ from veritally.model.means import VoterMeans, effective
 from veritally.votes.ballots import Ballots
 
 
-def effective_voters(ballots: Ballots, strength: float, between: float = 0.0) -> tuple[float, Array]:
+def effective_voters(ballots: Ballots, means: VoterMeans, strength: float) -> tuple[float, Array]:
     """Return what a panel of a single decision is worth, and what it would be worth without each voter.
 
     About alternative j the panel tells I_j = 1ᵀ(C_j + diag v_j)⁻¹ 1, where C is the covariance of errors that
@@ -21,17 +23,17 @@ def effective_voters(ballots: Ballots, strength: float, between: float = 0.0) ->
     ----------
     ballots
         Votes of a single decision, which know the errors that voters share.
+    means
+        How voters' means spread, in any unit.
     strength
-        Of these errors.
-    between
-        ω²/σ², by which voters differ however much they saw.
+        Of the shared errors.
     """
-    means = VoterMeans(1.0, between=between)
+    means = replace(means, sigma=1.0)
     loadings, extra = shared_errors(ballots, means, strength)
     times = np.where(ballots.says_something(), np.asarray(ballots.multiplicity), 0)
     seen = (np.asarray(ballots.counts) > 0) & (times > 0)[:, None]
     looks = np.where(seen, np.asarray(ballots.looks), 1)
-    own = 1 / effective(looks, between) + extra
+    own = 1 / effective(looks if means.cap is None else np.minimum(looks, means.cap), means.between) + extra
     told = np.where(seen, times[:, None] / own, 0)  # (voter, alternative)
     alone = np.max(np.where(seen, 1 / (own + np.sum(loadings**2, axis=-1)), 0), axis=0)
     pulls = loadings * told[..., None]  # (voter, alternative, factor)

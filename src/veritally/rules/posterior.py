@@ -9,7 +9,7 @@ import numpy as np
 
 from veritally.arrays import Array, is_jax, is_traced, namespace, possible
 from veritally.errors import InputError
-from veritally.inference import links
+from veritally.inference import leniency, links
 from veritally.inference.belief import Belief
 from veritally.inference.blend import blended, probabilities
 from veritally.inference.dispersion import log_typical_count
@@ -27,7 +27,6 @@ from veritally.progress import stretch
 from veritally.rules.protocol import Fit, Rule, Status, status_of
 from veritally.rules.sums import Sigma
 from veritally.votes.ballots import Ballots, Kind
-from veritally.votes.values import Values
 
 _SIZES = (0.1, 0.3, 0.6, 0.95)  # of count errors to choose from
 _BETWEEN = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)  # ω² to choose from, over the variance of the mean of a typical count
@@ -138,14 +137,13 @@ class Posterior(Rule):
         return self.omega == "estimated" or self.count_error is not None
 
     def prepared(self, ballots: Ballots) -> "Posterior":
-        """Find one noise, and one strength of shared errors, for all decisions, where that is asked."""
-        if self.scale == "pooled" and self.pooled is None:
-            return self._with_common_noise(ballots).prepared(ballots)
-        if self.correlation != "estimated" or self.strengths is not None or self.joint or ballots.mask.ndim == 1:
-            return self
-        found = self._at_strengths(self._ready(_some_decisions(ballots)), _STRENGTHS)
-        weight, _ = probabilities(found, _STRENGTH_PRIOR, "by all")
-        return replace(self, strengths=tuple(zip(_STRENGTHS, map(float, weight[:, 0]), strict=True)))
+        """Find one strength of shared errors, and one noise, for all decisions, where that is asked."""
+        rule = self
+        if self.correlation == "estimated" and self.strengths is None and not self.joint and ballots.mask.ndim > 1:
+            found = self._at_strengths(self._ready(_some_decisions(ballots)), _STRENGTHS)
+            weight, _ = probabilities(found, _STRENGTH_PRIOR, "by all")
+            rule = replace(rule, strengths=tuple(zip(_STRENGTHS, map(float, weight[:, 0]), strict=True)))
+        return rule._with_common_noise(ballots) if self.scale == "pooled" and self.pooled is None else rule
 
     def _with_common_noise(self, ballots: Ballots) -> "Posterior":
         """Find one noise for all decisions, and one leniency beside it, which makes the votes most probable."""
@@ -166,6 +164,9 @@ class Posterior(Rule):
         found = self._infer(ballots)
         scores, rounding = self._scores(found.average(found.moments.mean), found, ballots.mask)
         warnings = {} if is_traced(scores) else links.warnings(ballots)
+        if self.leniency is None and not is_traced(scores):
+            for place, remark in leniency.warnings(ballots).items():
+                warnings[place] = (*warnings.get(place, ()), *remark)
         pooled = tuple((self.pooled or {}).values())
         unknown = self.sigma is None and not isinstance(self.scale, float)
         details = {"p_noise": found.p_noise} if unknown and not pooled and not is_traced(scores) else {}
@@ -226,23 +227,10 @@ class Posterior(Rule):
         return found
 
     def _are_lenient(self, ballots: Ballots) -> Array:
-        """Say in which decisions voters' leniency is to be found out, ``(...)``.
-
-        Where not otherwise asked, those in which voters gave values to different alternatives. A blank that stands
-        below all values tells nothing of leniency that could be used.
-        """
-        values = ballots.part(Values)
-        nowhere = np.zeros(ballots.mask.shape[:-1], dtype=bool)
-        mixtures = self.count_error is not None or self.noise is not None
-        if values is None or is_jax(ballots.counts) or mixtures or self.leniency not in (None, "estimated"):
-            return nowhere
-        votes = (values.multiplicity > 0)[..., None]
-        given, blank = values.given & votes, (values.counts > 0) & ~values.given & votes
-        sound = ~np.any(blank, axis=(-2, -1)) & np.any(given, axis=(-2, -1))
-        if self.leniency == "estimated":
-            return np.asarray(sound)
-        anybody, somebody = np.any(given, axis=-2, keepdims=True), np.any(given, axis=-1, keepdims=True)
-        return np.asarray(sound & np.any(anybody & somebody & ~given, axis=(-2, -1)))
+        """Say in which decisions voters' leniency is to be found out, ``(...)``."""
+        if self.count_error is not None or self.noise is not None or self.leniency not in (None, "estimated"):
+            return np.zeros(ballots.mask.shape[:-1], dtype=bool)
+        return leniency.to_be_found(ballots, everywhere=self.leniency == "estimated")
 
     def _grid(self, ballots: Ballots) -> "Iterator[Posterior]":
         """Yield the rule with each value of the nuisance parameter that is unknown; itself, if there is none."""
@@ -288,10 +276,17 @@ class Posterior(Rule):
             self.estimate,
             known,
             dict(self.pooled or {}),
-            strength=float(self.correlation) if self.correlation != "estimated" else 0.0,
+            strength=self._strength,
             leniency=float(self.leniency) if isinstance(self.leniency, float | int) else 0.0,
             lenient=self.lenient or 0.0,
             doubt=self.doubt or 0.0,
+        )
+
+    @property
+    def _strength(self) -> float:
+        """The strength of shared errors; where it is averaged over, its mean, as far as it is known."""
+        return float(
+            sum(rho * p for rho, p in self.strengths or ()) if self.correlation == "estimated" else self.correlation
         )
 
     def _scores(self, means: Array, found: PosteriorMixture, mask: Array) -> tuple[Array, Array]:

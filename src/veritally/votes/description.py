@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from veritally.errors import quoted, short
+from veritally.votes.claims import believable
 from veritally.votes.labels import first_few
 from veritally.votes.oddities.finding import odd_voters
 from veritally.votes.profile import Profile
@@ -83,7 +84,9 @@ def describe(profile: Profile) -> Description:
     {'complete': 1, 'with ties or several blanks': 0, 'partial': 1, 'empty': 0}
     """
     kind = profile.kind
-    odd = [oddity.sentence for oddity in odd_voters(profile)]
+    found = odd_voters(profile)
+    odd = [oddity.sentence for oddity in found]
+    constant = [name for oddity in found if oddity.what == "constant" for name in oddity.voters]
     profile = profile if isinstance(profile.ballots, Ordinal) else profile.as_rankings()
     singles = profile.unstack() if profile.batch else [profile]
     shapes = dict.fromkeys(("complete", "with ties or several blanks", "partial", "empty"), 0)
@@ -92,7 +95,7 @@ def describe(profile: Profile) -> Description:
         where = f"decision {quoted(name)}: " if profile.batch else ""
         for shape, number in _shapes(one).items():
             shapes[shape] += number
-        oddities += [where + oddity for oddity in _oddities(one)]
+        oddities += [where + oddity for oddity in _oddities(one, constant)]
     seen = np.concat([np.asarray(one.counts)[np.asarray(one.counts) > 0] for one in singles])
     counts = (float(seen.min()), float(np.median(seen)), float(seen.max())) if len(seen) else (0.0, 0.0, 0.0)
     if counts[0] == counts[2]:
@@ -168,11 +171,12 @@ def claims(profile: Profile) -> list[str]:
         return []
     times = counts.max() / median
     most = f"{times:,.0f}" if times < _PLAIN else f"{times:.2g}"
-    return [f"voter {first_few(absurd, 5)} claims up to {most} times the median count"]
+    several = "voters {} claim" if len(absurd) > 1 else "voter {} claims"
+    return [f"{several.format(first_few(absurd, 5))} up to {most} times the median count"]
 
 
-def _oddities(profile: Profile) -> list[str]:
-    """Say what deserves a look in one decision."""
+def _oddities(profile: Profile, constant: Sequence[Hashable]) -> list[str]:
+    """Say what deserves a look in one decision, but for those who are said to give everything the same value."""
     found = [*profile.warnings]
     counts = np.asarray(profile.counts)
     seen = counts > 0
@@ -184,9 +188,10 @@ def _oddities(profile: Profile) -> list[str]:
             found.append(words.format(first_few(names, _SHOWN, partial(_with_twin, twins=twins))))
     if len(profile) == 1:
         found.append("there is a single voter")
-    found += claims(profile)
+    found += believable(profile)[1].values() or claims(profile)
     ballots = _ordinal(profile)
     level = (seen.sum(axis=-1) > 1) & ~np.asarray(ballots.says_something())
+    level &= ~np.isin(np.array(list(map(str, profile.voters))), list(map(str, constant)))
     if level.any() and isinstance(ballots, Rankings):
         names = [str(profile.voters[i]) for i in np.flatnonzero(level)]
         found.append(f"voter {first_few(names, 5)} puts everything level")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from veritally.arrays import Array
+from veritally.checks import real
 from veritally.errors import InputError
 
 
@@ -117,13 +118,18 @@ class Items:
         """Return what :meth:`to_dict` wrote."""
         try:
             columns = dict(zip(given["columns"], zip(*given["looks"], strict=True), strict=True))
-            items, times = np.asarray(columns["item"], dtype=int), np.asarray(columns["times"], dtype=float)
-            if not (np.isfinite(times) & (times > 0)).all():
+            numbers, times = np.asarray(columns["item"]), np.asarray(columns["times"], dtype=float)
+            share = None if given["share"] is None else real(given["share"], "share", 0, 1)
+            if numbers.dtype.kind != "i" or not (np.isfinite(times) & (times > 0)).all():
                 raise ValueError
             names = columns["voter"], columns["alternative"]
-            return cls(*names, items, times, columns.get("decision"), given["share"])
-        except (TypeError, ValueError, KeyError) as error:
+            return cls(*names, numbers.astype(int), times, columns.get("decision"), share)
+        except (TypeError, ValueError, KeyError, OverflowError) as error:
             raise InputError("the items are damaged: they need columns, looks and a share") from error
+
+    def __repr__(self) -> str:
+        share = "" if self.share is None else f", {self.share:.0%} of the noise of a look belongs to them"
+        return f"Items({len(np.unique(self.items))} items, {self.times.sum():g} looks{share})"
 
     @cached_property
     def _rows(self) -> dict[str, list[int]]:

@@ -19,6 +19,7 @@ from veritally.votes.pairs import Pairs
 from veritally.votes.profile import Profile
 
 _SHOWN = 5  # names in a sentence
+_COPIES_SHOWN = 20  # of copies, for whom a group is to be made
 
 What = Literal["copies", "contradiction", "constant", "position"]
 
@@ -80,8 +81,8 @@ def _copies(own: Copies, table: BallotTable) -> Oddity:
     return Oddity(
         "copies",
         names,
-        f"voters {listed(names)} cast {alike}, more alike than the others' votes explain: if they copied, or share a "
-        "source, say so by a panel (group)",
+        f"voters {listed(names, _COPIES_SHOWN)} cast {alike}, more alike than the others' votes explain: if these are "
+        "copies, leave all but one out; if they share a source, make them a group",
     )
 
 
@@ -134,9 +135,9 @@ def _positions(profile: Profile, table: BallotTable) -> list[Oddity]:
     return found
 
 
-def listed(names: Sequence[Any]) -> str:
+def listed(names: Sequence[Any], shown: int = _SHOWN) -> str:
     """List names as in "A, B and C", of many the first few."""
-    if len(names) > _SHOWN or len(names) == 1:
-        return first_few(names, _SHOWN)
+    if len(names) > shown or len(names) == 1:
+        return first_few(names, shown)
     *most, last = map(short, names)
     return f"{', '.join(most)} and {last}"

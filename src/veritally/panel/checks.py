@@ -1,0 +1,106 @@
+"""What users say of a panel, checked at the door."""
+
+import json
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from veritally.arrays import Array
+from veritally.checks import real
+from veritally.errors import InputError, quoted
+
+Strength: TypeAlias = float | Literal["estimated"]
+
+_ROUNDING = 1e-8  # by which a kernel may be off
+
+
+def checked_groups(groups: Any) -> dict[str, tuple[Hashable, ...]]:
+    """Require voters by group, none in two."""
+    if not isinstance(groups, Mapping):
+        raise InputError('groups are a dictionary with the voters of each: {"one lab": ["Ann", "Bob"]}')
+    checked: dict[str, tuple[Hashable, ...]] = {}
+    group_of: dict[str, str] = {}
+    for group, members in groups.items():
+        if str(group) in checked:
+            raise InputError(f"there are two groups {quoted(str(group))}; give each a name of its own")
+        checked[str(group)] = checked_names(members, f"the group {quoted(group)}")
+        for name in map(str, members):
+            if name in group_of:
+                both = f"{quoted(group_of[name])} and {quoted(group)}"
+                raise InputError(f"voter {quoted(name)} stands in {both}; a voter belongs to one group at most")
+            group_of[name] = str(group)
+    if not any(len(members) > 1 for members in checked.values()):
+        raise InputError("no group has two voters, so that there is nothing to share; name two in one at least")
+    return checked
+
+
+def checked_names(voters: Any, whose: str) -> tuple[Hashable, ...]:
+    """Require a list of names, text or numbers, that differ."""
+    if isinstance(voters, str) or not isinstance(voters, Sequence):
+        raise InputError(f"{whose} needs a list of voters, not {quoted(voters)}")
+    seen: set[str] = set()
+    for name in voters:
+        if not isinstance(name, str | int | float | np.number) or isinstance(name, bool) or name != name:
+            raise InputError(f"{whose} names {quoted(name)}, which is no name of a voter; names are text or numbers")
+        if str(name) in seen:
+            raise InputError(f"voter {quoted(name)} stands twice in {whose}; names must differ")
+        seen.add(str(name))
+    return tuple(voters)
+
+
+def checked_kernel(given: Any, voters: tuple[Hashable, ...] | None) -> Array:
+    """Require a symmetric matrix without negative eigenvalues, and scale it to 1 on its diagonal."""
+    try:
+        kernel = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        kernel = np.zeros(0)
+    if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or not kernel.size or not np.isfinite(kernel).all():
+        raise InputError("a similarity is a square matrix of finite numbers, one row and column for each voter")
+    if voters is not None and len(voters) != len(kernel):
+        raise InputError(f"the similarity has {len(kernel)} rows, and voters= has {len(voters)} names")
+    size = float(np.max(np.abs(kernel)))
+    if np.max(np.abs(kernel - kernel.T)) > _ROUNDING * size:
+        i, k = np.unravel_index(np.argmax(np.abs(kernel - kernel.T)), kernel.shape)
+        raise InputError(f"the similarity is not symmetric: {kernel[i, k]:g} and {kernel[k, i]:g} at rows {i} and {k}")
+    if np.min(np.diag(kernel)) <= 0:
+        raise InputError("the similarity of each voter to itself must be above 0; it is scaled to 1")
+    root = np.sqrt(np.diag(kernel))
+    kernel = (kernel + kernel.T) / 2 / (root[:, None] * root)
+    least = float(np.linalg.eigvalsh(kernel)[0])
+    if least < -_ROUNDING * len(kernel):
+        raise InputError(f"the similarity is not positive: it has the eigenvalue {least:.3g}, and none may be below 0")
+    return kernel
+
+
+def checked_correlation(given: Any) -> Strength:
+    """Require a number from 0 up to but not including 1, or ``estimated``."""
+    if isinstance(given, str) and given == "estimated":
+        return "estimated"
+    try:
+        number = real(given, "correlation", 0, 1)
+    except InputError:
+        number = math.nan
+    if not number < 1:
+        raise InputError(f"correlation must be a number from 0 to below 1, or estimated, not {quoted(given)}")
+    return number
+
+
+def parsed(text: bytes) -> Any:
+    """Read JSON, in which no key may stand twice."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found:
+                raise InputError(f"{quoted(key)} stands twice; give it once")
+            found[key] = value
+        return found
+
+    try:
+        return json.loads(text, object_pairs_hook=once)
+    except json.JSONDecodeError as error:
+        raise InputError(f"is not valid JSON (line {error.lineno}, column {error.colno}: {error.msg})") from error
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise InputError("is not valid JSON, as vt.Panel(…).write writes it") from error
