@@ -50,6 +50,9 @@ def plan() -> Iterator[Row]:
         for votes in ("rankings", "values", "top"):
             yield _row("honest", condition, votes, 24, 2, 100, SOME // 2)
             yield _row("honest", condition, votes, 10, 10, 20, SOME // 2)
+    for what in ("honest, skill differs", "honest, two tastes"):
+        for m, n in ((10, 10), (20, 6), (12, 8)):
+            yield _row(what, "low-variance", "rankings", m, n, 1, SOME)
     for m, n in (*QUICK, *LARGE):
         for condition in CONDITIONS:
             yield _row("honest", condition, "counts", m, n, 1, MANY)
@@ -83,7 +86,7 @@ def measure(row: Row) -> Row:
         found["found"].append(
             bool(odd) and any(len(odd & set(oddity.voters)) >= min(2, len(odd)) for oddity in oddities)
         )
-    wanted = KINDS if row["planted"] == "honest" else ("found",)
+    wanted = KINDS if row["planted"].startswith("honest") else ("found",)
     return {name: x for kind in wanted for name, x in _share(kind, np.array(found[kind])).items()}
 
 
@@ -93,6 +96,8 @@ def planted(profile: vt.Profile, what: str, random: np.random.Generator) -> tupl
     m = values.shape[-2]
     if what == "honest":
         return profile, set()
+    if what.startswith("honest"):
+        return _unlike(profile, what, random), set()
     if what == "one reversed":
         values[..., 0, :] *= -1
         return vt.Profile(values=values, counts=counts), {0}
@@ -105,6 +110,18 @@ def planted(profile: vt.Profile, what: str, random: np.random.Generator) -> tupl
     if "differ" in what:
         values[..., m - 1, :] = _nearly(values[..., 0, :], random)
     return vt.Profile(values=values, counts=counts), {0, *copies}
+
+
+def _unlike(profile: vt.Profile, what: str, random: np.random.Generator) -> vt.Profile:
+    """Return honest votes that are not as supposed: σ differs from voter to voter, or truths between two halves."""
+    counts = np.array(profile.counts)
+    m, n = counts.shape
+    truth, sigma = random.standard_normal((1, n)), np.ones((m, 1))
+    if what.endswith("skill differs"):
+        sigma = np.exp(random.standard_normal((m, 1)))  # lognormal
+    else:
+        truth = np.where(np.arange(m)[:, None] < m // 2, truth, random.standard_normal((1, n)))
+    return vt.Profile(values=truth + sigma / np.sqrt(counts) * random.standard_normal((m, n)), counts=counts)
 
 
 def _nearly(values: np.ndarray, random: np.random.Generator) -> np.ndarray:

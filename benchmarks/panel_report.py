@@ -18,8 +18,8 @@ _GROUPS = """\
 
 Rankings of 12 voters, counts 1 to 49, σ and ω known; voters of a group share an error of standard deviation ω for
 each alternative, and those alone have one of their own. The sampler is that of the tests, 2,000 sweeps for each
-decision: with the groups known, with such an error of its own for each voter, and without any. `python
-benchmarks/panel.py groups`."""
+decision: with the groups known, with such an error of its own for each voter, and without any. In the last two rows
+the package is not told σ and ω either. `python benchmarks/panel.py groups`."""
 
 _HALVES = """\
 ## Groups that do not exist
@@ -44,7 +44,8 @@ _TIME = """\
 ## Time
 
 Milliseconds of a core for a decision with P(best), in batches of 200 and alone, of voters in two groups, and how
-many times those of the same votes without groups. `python benchmarks/panel.py time`."""
+many times those of the same votes without groups; without groups, P(best) may come from a sampler, so that it can take
+longer. The last column is the ratio without P(best). `python benchmarks/panel.py time`."""
 
 
 def report(folder: Path) -> str:
@@ -73,10 +74,14 @@ def _groups(rows: list[Row]) -> str:
         title = (
             f"**{condition}**, {own[0]['instances']:,} decisions" if not size else f"{own[0]['instances']:,} decisions"
         )
-        lines = [_line([row["method"], *_cells(row), *_more(row, first)]) for row in own]
+        lines = [_line([_method(row, own[0]["instances"]), *_cells(row), *_more(row, first)]) for row in own]
         head = ("", "regret", "loss", "said", "right", f"regret − {first}", f"loss − {first}")
         found += [title + size + ":", _table(head, lines)]
     return "\n\n".join(found)
+
+
+def _method(row: Row, whole: int) -> str:
+    return row["method"] if row["instances"] == whole else f"{row['method']} ({row['instances']:,} decisions)"
 
 
 def _cells(row: Row) -> list[str]:
@@ -114,11 +119,14 @@ def _mqm(rows: list[Row]) -> str:
                 f"`{row['rule']}`" + (f", leniency {row['leniency']}" if "leniency" in row else ""),
                 *_cells(row),
                 *(_more(row, other)[0] for other in ("mean", "mean, decisions apart")),
+                _more(row, "posterior, leniency 0")[1] if row.get("leniency") == "default" else "",
             ]
         )
         for row in rows
     ]
-    return _table(("", "regret", "loss", "said", "right", "regret − mean", "decisions apart"), lines)
+    return _table(
+        ("", "regret", "loss", "said", "right", "regret − mean", "decisions apart", "loss − leniency 0"), lines
+    )
 
 
 def _time(rows: list[Row]) -> str:
@@ -131,11 +139,14 @@ def _time(rows: list[Row]) -> str:
                 row["strength"],
                 *(f"{1000 * row[name]:.1f}" for name in ("without", "seconds")),
                 f"{row['times']:.1f}",
+                f"{row['estimates times']:.1f}",
             ]
         )
         for row in rows
     ]
-    return _table(("votes", "σ and τ", "at once", "strength", "without", "with groups", "times"), lines)
+    return _table(
+        ("votes", "σ and τ", "at once", "strength", "without", "with groups", "times", "estimates alone, times"), lines
+    )
 
 
 def _table(head: Iterable[str], lines: list[str]) -> str:

@@ -121,7 +121,8 @@ def limits() -> str:
 def odd_voters() -> str:
     """Return the page on odd voters, its tables of figures filled in anew."""
     page = (DOCS / "odd-voters.md").read_text(encoding="utf-8")
-    tables = {"false": _false_alarms(), "found": _found(), "positions": _positions(), "claims": _claims()}
+    tables = {"false": _false_alarms(), "unlike": _unlike(), "found": _found(), "positions": _positions()}
+    tables["claims"] = _claims()
     for name, table in tables.items():
         page = _filled(page, name, f"end of {name}", table)
     return page
@@ -204,9 +205,20 @@ def _false_alarms() -> Iterable[str]:
         yield f"| {m} × {n} | {d} | {files:,} | {' | '.join(cells)} |"
 
 
+def _unlike() -> Iterable[str]:
+    """Table the same of honest voters who are not as the rules suppose."""
+    yield "| honest voters | voters × alternatives | files | copies | contradiction |"
+    yield "|---|---|---:|---:|---:|"
+    for row in _panel("oddities"):
+        if row["planted"].startswith("honest, "):
+            size = f"{row['voters']} × {row['alternatives']} | {row['instances']}"
+            shares = " | ".join(f"{row[kind]:.1%} ± {row[f'{kind}_se']:.1%}" for kind in ("copies", "contradiction"))
+            yield f"| {row['planted'].removeprefix('honest, ')} | {size} | {shares} |"
+
+
 def _found() -> Iterable[str]:
     """Table how many of the odd voters that were planted are found."""
-    rows = [row for row in _panel("oddities") if row["planted"] != "honest"]
+    rows = [row for row in _panel("oddities") if not row["planted"].startswith("honest")]
     kinds, conditions = ("rankings", "values", "top"), ("high-variance", "low-variance")
     yield (
         "| planted | voters × alternatives | decisions | "

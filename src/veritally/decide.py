@@ -160,6 +160,8 @@ class Question:
         checked = checked_parameters(_of_rule(parameters), profile)  # of all decisions, before some are decided
         if panel is not None:
             profile = panel.applied(profile, checked.get("cap"))
+        elif profile.ballots.loadings is not None:  # of a panel that it was decided with before
+            profile = profile.with_ballots(profile.ballots.with_shared_errors(None, None))
         return cls(profile, info, choose, tie_break, seed, parameters, panel=panel, claims=claims, remarks=remarks)
 
     def prepared(self) -> Self:
@@ -175,7 +177,15 @@ class Question:
         if self.info.stochastic:
             parameters["seed"] = self.seed
         made = self.info.make(**checked_parameters(parameters, self.profile))
-        return made if self.panel is None else replace(made, correlation=self.panel.correlation)  # type: ignore[type-var]
+        if self.panel is None:
+            return made
+        known: dict[str, Any] = {"correlation": self.panel.correlation}
+        # What voters of the same items do not share is all that tells the noise, and leniency would pass for it.
+        if self.panel.items is not None and self.parameters.keys().isdisjoint(
+            {"sigma", "leniency", "noise", "count_error"}
+        ):
+            known["leniency"] = "estimated"
+        return replace(made, **known)  # type: ignore[type-var]
 
     @property
     def piece(self) -> int | None:

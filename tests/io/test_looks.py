@@ -181,3 +181,22 @@ def test_of_many_voters_those_with_the_most_looks_tell(monkeypatch):
     between, within = components(given[0][kept], *codes)
     assert some == pytest.approx(between / (between + within))
     assert some != whole
+
+
+def test_harsh_judges_of_the_same_items_are_no_noise(tmp_path):
+    """Where leniency differs by ten standard errors, the answer is nearly as sure as where it does not."""
+    random = np.random.default_rng(7)
+    truth, items = np.array([0.0, 0.6, 1.5]), random.normal(size=(3, 15))
+    looks = [
+        (f"judge {i}", f"model {j}", f"prompt {s}", truth[j] + items[j, s] + random.normal(), level)
+        for i, level in enumerate((0.0, 3.0, -4.0))
+        for j in range(3)
+        for s in range(15)
+    ]
+    names = ("voter", "alternative", "item", "value")
+    found = []
+    for harsh in (0, 1):
+        rows = [(voter, model, item, value + harsh * level) for voter, model, item, value, level in looks]
+        found.append(vt.decide(vt.read(pl.DataFrame(rows, schema=names, orient="row"))).p_best)
+    np.testing.assert_allclose(found[1], found[0], atol=0.1)
+    assert found[0].max() > 0.9

@@ -55,6 +55,7 @@ def test_honest_voters_are_seldom_named():
     shares = [
         row[kind]
         for row in rows("oddities")
+        if not row["planted"].startswith("honest, ")  # who are not as the paper's conditions have them
         for kind in ("copies", "contradiction", "constant", "claims", "false")
         if kind in row
     ]

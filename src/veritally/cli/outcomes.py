@@ -54,10 +54,11 @@ def _print_lines(console: Console, outcome: Outcome, longest: tuple[int, int], h
     first = "winner" if outcome.choose == 1 else f"best {outcome.choose}"
     sure = {} if outcome.p_best is None or outcome.choose > 1 else {"P(best)": 7}
     titles = {"decision": decisions, first: alternatives, **sure, "runner-up": alternatives, "lead": 8, "voters": 6}
+    titles |= {} if outcome.panel is None else {"worth": 5}
     widths = {title: max(min(width, NAME), len(title)) for title, width in titles.items()}
     roomy = sum(widths.values()) + 2 * len(widths) <= console.width
     for title, width in widths.items():
-        number = title in ("P(best)", "lead", "voters")
+        number = title in ("P(best)", "lead", "voters", "worth")
         table.add_column(
             title, justify="right" if number else "left", no_wrap=number, min_width=width if roomy else None
         )
@@ -67,23 +68,24 @@ def _print_lines(console: Console, outcome: Outcome, longest: tuple[int, int], h
         belief = outcome.belief
         units = "" if belief is None or not np.any(belief.in_sigma) else f"; leads in {sentences.SIGMA}"
         console.print(Text(f"By {sentences.method(outcome)}{units}"))
-        for line in sentences.pooled(outcome):
+        for line in [*sentences.pooled(outcome), *sentences.shared(outcome)]:
             console.print(Text(line), soft_wrap=True)
-    *names, lead, voters = (column for column in table.columns if column.header != "P(best)")
+    *names, lead, voters = (column for column in table.columns if column.header not in ("P(best)", "worth"))
     console.print(fitted(console, table, names, spare=[voters, lead]))
 
 
 def _summary(outcome: Outcome) -> tuple[str, ...]:
-    """One decision in a line: the chosen, perhaps how sure that is, the runner-up, the lead, voters."""
+    """One decision in a line: the chosen, perhaps how sure that is, the runner-up, the lead, voters, their worth."""
     explanation = outcome.explain()
     sure = []
     if outcome.p_best is not None and outcome.choose == 1:
         best = dict(zip(outcome.alternatives, outcome.p_best, strict=True))
         sure.append(percent(best[outcome.ordered[0]]))
+    voters = [str(outcome.voters), *([] if outcome.panel is None else [f"{outcome.effective_voters:.1f}"])]
     if explanation.runner_up is None:
-        return sentences.chosen(outcome), *sure, "", "", str(outcome.voters)
+        return sentences.chosen(outcome), *sure, "", "", *voters
     lead = sentences.lead(outcome, explanation, digits=3)
-    return sentences.chosen(outcome), *sure, str(explanation.runner_up), lead, str(outcome.voters)
+    return sentences.chosen(outcome), *sure, str(explanation.runner_up), lead, *voters
 
 
 def _print_single(console: Console, outcome: Outcome, explain: bool) -> None:

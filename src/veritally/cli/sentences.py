@@ -208,18 +208,24 @@ def findings(outcome: Outcome) -> list[str]:
 
 def _panel(outcome: Outcome) -> list[str]:
     """Say what was found out about voters."""
+    lines = shared(outcome)
+    if "leniency" in outcome.details:
+        spread = float(outcome.details["leniency"])
+        lines.append(f"Allowed for: voters' leniency, which differs by about {spread:.2g} (standard deviation).")
+    return lines
+
+
+def shared(outcome: Outcome) -> list[str]:
+    """Say how strongly voters who belong together err together, in all decisions."""
     lines, panel = [], outcome.panel
     if panel is not None and panel.items is not None:
-        part = float(outcome.details["correlation"])
+        part = float(np.mean(outcome.details["correlation"]))
         lines.append(
             f"Allowed for: {part:.0%} of the noise of a look belongs to its item, which others may have seen too."
         )
     elif panel is not None and panel.correlation == "estimated":
-        rho = float(outcome.details["correlation"])
+        rho = float(np.mean(outcome.details["correlation"]))
         lines.append(f"Estimated: the errors of voters who belong together correlate by about {rho:.2g}.")
-    if "leniency" in outcome.details:
-        spread = float(outcome.details["leniency"])
-        lines.append(f"Allowed for: voters' leniency, which differs by about {spread:.2g} (standard deviation).")
     return lines
 
 

@@ -13,7 +13,7 @@ from veritally.inference.propagation import Moments
 Told: TypeAlias = Literal["by each", "by all", "before"]
 """What tells the parameter: each decision its own, all of them one together, or others, so that nothing is left."""
 
-_NEGLIGIBLE = 2e-3  # probability of a value that is left out
+NEGLIGIBLE = 2e-3  # probability of a value that is left out
 
 
 def probabilities(parts: Sequence[PosteriorMixture], prior: Sequence[float], told: Told) -> tuple[Array, Array]:
@@ -38,7 +38,7 @@ def probabilities(parts: Sequence[PosteriorMixture], prior: Sequence[float], tol
 def blended(parts: Sequence[PosteriorMixture], prior: Sequence[float], told: Told) -> PosteriorMixture:
     """Put posteriors at several values of a parameter together, by the probabilities of these."""
     weight, log_evidence = probabilities(parts, prior, told)
-    weight = np.where(weight < _NEGLIGIBLE, 0, weight)
+    weight = np.where(weight < NEGLIGIBLE, 0, weight)
     weight = weight / np.sum(weight, axis=0)
     kept = [_notable(part, own) for part, own in zip(parts, weight, strict=True)]
     parts, weight = [part for part in kept if len(part.weight)], weight[[len(part.weight) > 0 for part in kept]]

@@ -17,7 +17,7 @@ from veritally.inference.dispersion import (
     noise_of_means,
     spread_of_means,
 )
-from veritally.inference.linear import from_diagonal, inverse, multiply, solve
+from veritally.inference.linear import from_diagonal, inverse, solve
 from veritally.inference.mixture import with_leniency
 from veritally.inference.propagation import Estimate, Near, exact_sites, moments, slope_of_evidence
 from veritally.inference.scale import DOUBTFUL, REACH, WEAK, Looks, NoisePrior, PooledNoise
@@ -180,11 +180,27 @@ def _dispersion(ballots: Ballots, given: Assumptions, values: Array, counts: Arr
     total = total + _without_truths(model, own)
     theta = solve(total, model.lift.gather(times * shift))
     rest = xp.where(own.given, own.votes - model.lift.see(theta), 0)
-    squares = xp.sum(times * rest * multiply(precision, rest), axis=-2)
+    squares = xp.sum(times * _own_squares(own, model, rest), axis=-2)
     n = own.mask.shape[-1]
     errors = theta[..., n:].reshape(*theta.shape[:-1], -1, n)
-    squares = xp.maximum(squares + xp.sum(errors**2, axis=-2), xp.zeros_like(squares))
-    return from_squares(squares, xp.where(own.given, times, 0))
+    return from_squares(squares + xp.sum(errors**2, axis=-2), xp.where(own.given, times, 0))
+
+
+def _own_squares(values: Values, model: Model, rest: Array) -> Array:
+    """Return squares of residuals over their variances, ``(..., voter, alternative)``, leniency taken out.
+
+    With precisions p_j and a variance v of leniency, whose estimate is β = v Σ p_j r_j/(1 + v Σ p_j), they come to
+    Σ p_j (r_j − β)² + β²/v, of which each value has an equal share of the last.
+    """
+    xp = namespace(rest)
+    precision = xp.where(values.given, model.means.spread(values.counts).precision, 0)
+    variance = xp.asarray(model.means.leniency, dtype=rest.dtype)[..., None]
+    known = 1 + variance * xp.sum(precision, axis=-1)
+    pull = xp.sum(precision * rest, axis=-1)
+    number = xp.sum(xp.astype(values.given, rest.dtype), axis=-1)
+    prior = variance * pull**2 / known**2 / xp.where(number > 0, number, 1)
+    lenient = (variance * pull / known)[..., None]
+    return xp.where(values.given, precision * (rest - lenient) ** 2 + prior[..., None], 0)
 
 
 def _without_truths(model: Model, ballots: Ballots) -> Array:

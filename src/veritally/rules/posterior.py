@@ -11,7 +11,7 @@ from veritally.arrays import Array, is_jax, is_traced, namespace, possible
 from veritally.errors import InputError
 from veritally.inference import leniency, links
 from veritally.inference.belief import Belief
-from veritally.inference.blend import blended, probabilities
+from veritally.inference.blend import NEGLIGIBLE, blended, probabilities
 from veritally.inference.dispersion import log_typical_count
 from veritally.inference.mixture import PosteriorMixture, grouped, joined
 from veritally.inference.noise import Assumptions
@@ -35,9 +35,9 @@ _DRAWS = 1000  # for P(best) alone
 _NEAR, _NEAR_SINGLE = 3e-5, 1e-3  # standard deviations within which scores cannot be told apart
 _STRENGTHS = (0.0, 0.1, 0.25, 0.45, 0.65, 0.85)  # of shared errors to choose from
 _STRENGTH_PRIOR = (0.34, 0.22, 0.18, 0.13, 0.09, 0.04)  # so that groups that do not exist cost little
-_LENIENCIES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # variances over that of a mean of typical count
-_LENIENCY_PRIOR = (0.4, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1)
-_NEGLIGIBLE = 2e-3  # probability
+_LENIENCIES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 1e2, 1e3, 1e4, 1e6)  # variances over that of a typical mean
+_LENIENCY_PRIOR = (0.36, 0.09, 0.09, 0.09, 0.09, 0.09, 0.09, 0.04, 0.03, 0.02, 0.01)
+_FALLEN = 8.0  # log-evidence, from the highest on: beyond, larger leniencies need not be tried
 _TELLING = 256  # decisions that tell what is common to all
 _CELLS = 300_000  # voters × alternatives² of all decisions that are inferred at once, at several strengths
 
@@ -91,6 +91,8 @@ class Posterior(Rule):
         The standard deviation of a constant that each voter adds to all values: harsh and lenient voters. A number, in
         the unit of the values, beside σ; 0 for none; ``"estimated"``. By default it is estimated in decisions in which
         voters gave values to different alternatives. It is averaged over what the values leave possible.
+    lenient
+        The variance of leniency over that of a mean of typical count, where that was found.
     doubt
         The probability that a ballot is any of those that were possible, for rankings, favourites and comparisons: it
         bounds what a single ballot can do.
@@ -148,13 +150,18 @@ class Posterior(Rule):
     def _with_common_noise(self, ballots: Ballots) -> "Posterior":
         """Find one noise for all decisions, and one leniency beside it, which makes the votes most probable."""
         ready = self._ready(ballots)
-        if not (self._are_lenient(ready).any() and self.lenient is None):
-            return replace(self, pooled=pool(ready, self._assumptions(ready)))
+        lenient = self._are_lenient(ready).any() and leniency.to_be_found(ready, everywhere=True).all()
+        if not lenient:
+            rule = replace(self, lenient=0.0)
+            return replace(rule, pooled=pool(ready, rule._assumptions(ready)))
         some, best = _some_decisions(ballots), (-np.inf, self)
         for ratio in _LENIENCIES:
             rule = replace(self, lenient=ratio)
             rule = replace(rule, pooled=pool(ready, rule._assumptions(ready)))
-            best = max(best, (float(np.sum(rule._infer(some).log_evidence)), rule), key=itemgetter(0))
+            evidence = float(np.sum(rule._infer(some).log_evidence))
+            best = max(best, (evidence, rule), key=itemgetter(0))
+            if evidence < best[0] - _FALLEN:
+                break
         return best[1]
 
     def fit(self, ballots: Ballots) -> Fit:
@@ -192,7 +199,7 @@ class Posterior(Rule):
         """Infer, averaged over what the strength of shared errors and voters' leniency may be."""
         if ballots.loadings is not None and self.correlation == "estimated":
             given = self.strengths or tuple(zip(_STRENGTHS, _STRENGTH_PRIOR, strict=True))
-            strengths, chances = zip(*((rho, p) for rho, p in given if p > _NEGLIGIBLE), strict=True)
+            strengths, chances = zip(*((rho, p) for rho, p in given if p > NEGLIGIBLE), strict=True)
             parts = self._at_strengths(ballots, strengths)
             return blended(parts, chances, "by all" if self.strengths is None else "before")
         lenient = self._are_lenient(ballots)
@@ -205,7 +212,10 @@ class Posterior(Rule):
         for k, ratio in enumerate(_LENIENCIES):
             with stretch(k / len(_LENIENCIES), (k + 1) / len(_LENIENCIES)):
                 parts.append(replace(self, lenient=ratio)._averaged(ballots))
-        return blended(parts, _LENIENCY_PRIOR, "by each")
+            evidence = np.stack([part.log_evidence for part in parts])
+            if np.all(evidence[-1] < np.max(evidence, axis=0) - _FALLEN):
+                break
+        return blended(parts, _LENIENCY_PRIOR[: len(parts)], "by each")
 
     def _at_strengths(self, ballots: Ballots, strengths: Sequence[float]) -> list[PosteriorMixture]:
         """Infer at several strengths of shared errors: as many at once as decisions are small, which saves time.

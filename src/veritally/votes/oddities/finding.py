@@ -81,8 +81,8 @@ def _copies(own: Copies, table: BallotTable) -> Oddity:
     return Oddity(
         "copies",
         names,
-        f"voters {listed(names, _COPIES_SHOWN)} cast {alike}, more alike than the others' votes explain: if these are "
-        "copies, leave all but one out; if they share a source, make them a group",
+        f"voters {listed(names, _COPIES_SHOWN)} cast {alike}, more alike than the others' votes explain: they may "
+        "know more than their counts say, share a source (make them a group) or be copies (leave all but one out)",
     )
 
 
