@@ -151,6 +151,10 @@ class Question:
         remarks = tuple(oddity.sentence for oddity in odd_voters(profile, group_of))
         if panel is not None and panel.items is None and profile.items is not None and profile.items.share is not None:
             remarks += ("who saw the same items is left aside beside groups; to go by the items, leave the groups out",)
+        if panel is not None and panel.correlation == "estimated" and len(groups) == 1 and _all_in(group_of, profile):
+            remarks += (
+                "all voters are in one group, so that votes do not tell how much they share: give a correlation",
+            )
         if deaf:
             remarks += (f"the rule {info.name} counts each voter by itself: what voters share is for posterior",)
         claims: Mapping[int, str] = {}
@@ -226,6 +230,13 @@ class Question:
             panel=self.panel,
             remarks=self.remarks,
         )
+
+
+def _all_in(group_of: Mapping[Any, str], profile: Profile) -> bool:
+    """Say whether each voter has a group."""
+    labels = profile.voter_labels
+    names = [name for own in labels.at() for name in own] if labels.each else labels.at()
+    return {str(name) for name in names} <= {str(name) for name in group_of}
 
 
 def _takes_panel(info: RuleInfo) -> bool:

@@ -105,7 +105,7 @@ class Explanation:
         With a panel, what is leniency and what is a shared error is not told apart.
         """
         outcome = self.outcome
-        if "leniency" not in outcome.details or outcome.panel is not None or outcome.fit.posterior is None:
+        if not outcome.details.get("leniency", 0) > 0 or outcome.panel is not None or outcome.fit.posterior is None:
             return {}
         found = of_voters(outcome.profile.ballots, outcome.fit.posterior)
         return dict(zip(outcome.profile.voters, map(float, found), strict=True))

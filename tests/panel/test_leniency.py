@@ -158,6 +158,18 @@ def test_what_leniency_is_not_for(votes, given, message):
         vt.decide(vt.Profile(**votes), **given)
 
 
+def test_sigma_is_that_of_the_residuals_however_large_leniency_is():
+    """REML of the same table with levels as fixed effects."""
+    profile = scored([0, 0, 0, 0, 0], seed=4)
+    values = np.array(profile.values)
+    rest = values - values.mean(axis=0) - values.mean(axis=1, keepdims=True) + values.mean()
+    expected = np.sqrt(np.sum(rest**2) / 20)
+    for size in (0, 3, 30):
+        shifted = vt.Profile(values=values + size * np.array([0, 1, -1, 2, -2])[:, None])
+        found = vt.decide(shifted, leniency="estimated").belief.sigma
+        assert np.exp(np.log(found).mean()) == pytest.approx(expected, rel=0.15)
+
+
 def test_one_omega_for_all_decisions():
     """Also where voters saw different alternatives in some of them only."""
     random = np.random.default_rng(5)

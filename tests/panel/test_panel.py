@@ -57,6 +57,25 @@ def test_a_trace_of_correlation_changes_nothing():
     assert plain.details["p_noise"] > 0.5
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+@pytest.mark.parametrize("strength", [0.85, "estimated"])
+def test_the_unit_of_values_changes_nothing(unit, strength):
+    values, voters = np.array([[3, 4, 5.0], [3, 4, 5], [2, 4, 5], [3, 4, 4]]), [*"abcd"]
+    panel = vt.Panel({"g": voters[:3]}, correlation=strength)
+    one, other = (vt.decide(vt.Profile(values=x, voters=voters), panel=panel) for x in (values, unit * values))
+    np.testing.assert_allclose(other.scores / unit, one.scores, rtol=1e-6)
+    np.testing.assert_allclose(other.p_best, one.p_best, atol=0.003)
+    assert other.details["correlation"] == pytest.approx(float(one.details["correlation"]), abs=1e-6)
+    assert other.belief.sigma.mean() / unit == pytest.approx(one.belief.sigma.mean(), rel=1e-6)
+
+
+def test_voters_who_say_the_same_are_no_surer_as_a_group():
+    votes = vt.Profile(values=[[1, 2, 3.3]] * 2, voters=["a", "b"])
+    with pytest.warns(vt.InputWarning, match="all voters are in one group"):
+        together = vt.decide(votes, panel=vt.Panel({"g": ["a", "b"]}))
+    assert together.p_best.max() <= vt.decide(votes).p_best.max()
+
+
 def test_a_voter_who_says_nothing_changes_nothing():
     ranks, counts, panel = (
         [[1, 2, 3], [1, 3, 2], [3, 1, 2]],

@@ -209,7 +209,7 @@ def findings(outcome: Outcome) -> list[str]:
 def _panel(outcome: Outcome) -> list[str]:
     """Say what was found out about voters."""
     lines = shared(outcome)
-    if "leniency" in outcome.details:
+    if outcome.details.get("leniency", 0) > 0:
         spread = float(outcome.details["leniency"])
         lines.append(f"Allowed for: voters' leniency, which differs by about {spread:.2g} (standard deviation).")
     return lines

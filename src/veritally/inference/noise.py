@@ -30,6 +30,7 @@ from veritally.votes.values import Values
 _MANY = 3000  # votes beyond which a part of the voters tells the noise well enough
 _LEAST = 100  # voters who do so
 _VERY_MANY = 10_000  # voters, on few ballots
+_ROUNDING = 1e-24  # of squares
 
 
 @dataclass(frozen=True)
@@ -180,10 +181,13 @@ def _dispersion(ballots: Ballots, given: Assumptions, values: Array, counts: Arr
     total = total + _without_truths(model, own)
     theta = solve(total, model.lift.gather(times * shift))
     rest = xp.where(own.given, own.votes - model.lift.see(theta), 0)
-    squares = xp.sum(times * _own_squares(own, model, rest), axis=-2)
     n = own.mask.shape[-1]
     errors = theta[..., n:].reshape(*theta.shape[:-1], -1, n)
-    return from_squares(squares + xp.sum(errors**2, axis=-2), xp.where(own.given, times, 0))
+    squares = xp.sum(times * _own_squares(own, model, rest), axis=-2) + xp.sum(errors**2, axis=-2)
+    # Of voters who all say the same, only rounding is left.
+    rounding = _ROUNDING * xp.sum(xp.where(own.given, times * own.counts * own.votes**2, 0), axis=(-2, -1))
+    squares = xp.where(xp.sum(squares, axis=-1) > rounding, 1.0, 0.0)[..., None] * squares
+    return from_squares(squares, xp.where(own.given, times, 0))
 
 
 def _own_squares(values: Values, model: Model, rest: Array) -> Array:

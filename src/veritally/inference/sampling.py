@@ -73,7 +73,7 @@ def _believe(ballots: Ballots, found: PosteriorMixture, winner: Array, seed: int
     # What is known of the noise.
     level, tau = np.exp(found.average(np.log(found.sigma))), np.exp(found.average(np.log(found.tau)))
     off = geometric_mean(level, mask) / tau / found.scale[:, 0]  # from the median of what was unknown
-    searched = np.any(found.sigma != found.sigma[0], axis=(0, 2))  # σ; else τ was
+    searched = np.all(found.tau == found.tau[0], axis=0)  # σ; else τ was
     level, tau = np.where(searched[:, None], level / off[:, None], level), np.where(searched, tau, tau * off)
     between, counts = np.sqrt(np.asarray(found.means.between)), found.means.counts
     nothing = np.full(len(mask), np.nan)

@@ -2,10 +2,11 @@
 
 The mean that voter i has of alternative j spreads around
 
-    z_ij = μ_j + Σ_f L_ijf b_fj,    b_fj ~ N(0, 1)
+    z_ij = μ_j + Σ_f L_ijf b_fj,    b_fj ~ N(0, τ²)
 
-where b are errors that voters share, drawn anew for each alternative of each decision. Given θ = (μ, b_1, …, b_F)
-voters are independent. So what a voter says of z_i, gradient g_i and curvature H_i, is lifted to θ and summed there,
+where b are errors that voters share, drawn anew for each alternative of each decision, in the unit of the truths. Given
+θ = (μ, b_1, …, b_F) voters are independent. So what a voter says of z_i, gradient g_i and curvature H_i, is lifted to θ
+and summed there,
 
     Σ_i h_i ∘ g_i,    Σ_i (h_i h_iᵀ) ∘ H_i,    h_i = (1, L_i1, …, L_iF),
 

@@ -23,7 +23,7 @@ class Model:
     means
         How voters' means spread around the truths: σ, what counts stand for, and what voters differ by besides.
     lift
-        The errors that voters share.
+        The errors that voters share, which have the same standard deviation τ as truths.
     """
 
     precision: Array
@@ -37,7 +37,8 @@ class Model:
         if ballots.loadings is None or not possible(namespace(tau).asarray(strength) > 0):
             return cls(tau**-2.0, ballots.anchored, means)
         loadings, extra = shared_errors(ballots, means, strength)
-        return cls(tau**-2.0, ballots.anchored, replace(means, extra=extra), Lift.of(loadings))
+        lift = Lift.of(loadings / tau[..., None, None, None])  # so that errors have the unit and the spread of truths
+        return cls(tau**-2.0, ballots.anchored, replace(means, extra=extra), lift)
 
     def within(self, variance: Array) -> Self:
         """Return the model of single voters, each a decision, whose truths have a variance, ``(..., voter, n)``."""
@@ -88,7 +89,7 @@ class Model:
         if size == n:
             return prior
         rest = xp.zeros((*prior.shape[:-1], size - n), dtype=prior.dtype)
-        alone = xp.broadcast_to(xp.eye(size, dtype=prior.dtype)[n:], (*prior.shape[:-2], size - n, size))
+        alone = self.precision[..., None, None] * xp.eye(size, dtype=prior.dtype)[n:]
         return xp.concat([xp.concat([prior, rest], axis=-1), alone], axis=-2)
 
     def log_prior(self, theta: Array, mask: Array) -> Array:
@@ -101,4 +102,5 @@ class Model:
         """Return the log-density of truths that are all the same, ``(...)``, up to a constant not of τ."""
         xp = namespace(self.precision)
         number = xp.sum(xp.astype(mask, self.precision.dtype), axis=-1) - xp.astype(self.free, self.precision.dtype)
-        return number * xp.log(self.precision) / 2
+        errors = self.lift.size(mask.shape[-1]) - mask.shape[-1]
+        return (number + errors) * xp.log(self.precision) / 2
