@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 DOCUMENT = ROOT / "docs" / "examples.md"
 LARGEST = 100_000  # bytes of a picture in the documentation
 ANSWERS = {
-    "programme_committee": "Accept: Paper D (> 99%), ",
+    "programme_committee": "Accept: Paper D (91%), ",
     "model_judges": "Best: GPT 4, P(best) = ",
     "polls": "A poll of 10,000 is then worth 189 answers",
 }
@@ -27,9 +27,7 @@ def test_none_is_forgotten():
     assert {path.stem for path in (ROOT / "examples").glob("*.py")} == set(ANSWERS)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "programme_committee")) for name in ANSWERS]
-)
+@pytest.mark.parametrize("name", ANSWERS)
 def test_examples_answer_their_question(name, tmp_path, monkeypatch, capsys):
     picture = tmp_path / f"{name}.svg"
     script = ROOT / "examples" / f"{name}.py"

@@ -9,6 +9,7 @@ import numpy as np
 from veritally.arrays import Array, namespace
 from veritally.inference.leniency import of_voters
 from veritally.rules.protocol import Fit
+from veritally.rules.sums import SumRule
 
 if TYPE_CHECKING:
     from veritally.outcome import Outcome
@@ -43,6 +44,32 @@ class Explanation:
         column = {name: j for j, name in enumerate(self.outcome.profile.alternatives)}
         return [column[name] for name in (self.winner, self.runner_up) if name is not None]
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether contributions are parts of the lead, as they are for rules that are sums."""
+        return isinstance(self.outcome.method, SumRule)
+
+    @cached_property
+    def _without(self) -> Fit:
+        """What the votes say without each voter in turn."""
+        return self.outcome.method.leave_one_out(self.outcome.profile.ballots, self.outcome.fit)
+
+    @cached_property
+    def _parts(self) -> Array:
+        """What each voter adds to the lead, or for rules that are not sums, what it loses without the voter."""
+        return self._pulls if self.adds_up or self.runner_up is None else self._losses
+
+    @cached_property
+    def _losses(self) -> Array:
+        """What the lead loses without each voter; all of it where nobody else saw the winner."""
+        scores, (first, second) = np.asarray(self._without.scores, dtype=float), self._pair
+        full = np.asarray(self.outcome.fit.scores, dtype=float)
+        known = np.isfinite(scores[:, first]) & np.isfinite(scores[:, second])
+        lead = np.where(known, scores[:, first], 0) - np.where(known, scores[:, second], 0)
+        unseen = np.where(np.isfinite(scores[:, first]), 0.0, full[first] - full[second])
+        votes = np.asarray(self.outcome.profile.ballots.effective_multiplicity) > 0
+        return np.where(votes, np.where(known, full[first] - full[second] - lead, unseen), 0.0)
+
     @cached_property
     def _pulls(self) -> Array:
         """What each voter adds to the winner's score, less what to the runner-up's.
@@ -66,17 +93,20 @@ class Explanation:
 
     @cached_property
     def contributions(self) -> dict[Any, float]:
-        """What each voter adds to the lead, negative for those who pulled the other way, largest first.
+        """What each voter does to the lead, negative for those who pull the other way, largest first.
 
-        They sum to the lead.
+        For rules that are sums it is what the voter adds, and they sum to the lead (:attr:`adds_up`). For others it is
+        what the lead loses if the voter is left out: with a loss above the lead, another would win.
         """
         voters = self.outcome.profile.voters
-        return {voters[i]: float(self._pulls[i]) for i in np.argsort(-self._pulls, kind="stable")}
+        return {voters[i]: float(self._parts[i]) for i in np.argsort(-self._parts, kind="stable")}
 
     @property
     def shares(self) -> dict[Any, float]:
-        """The contributions as parts of the lead; empty where there is no lead."""
-        return {name: part / self.lead for name, part in self.contributions.items()} if self.lead > 0 else {}
+        """The contributions as parts of the lead; empty where there is no lead, or they do not add up."""
+        if self.lead <= 0 or not self.adds_up:
+            return {}
+        return {name: part / self.lead for name, part in self.contributions.items()}
 
     @cached_property
     def pivotal(self) -> dict[Any, list[Any]]:
@@ -87,7 +117,7 @@ class Explanation:
         A ballot that stands for several voters is removed whole.
         """
         profile = self.outcome.profile
-        without = self._chosen(self.outcome.method.leave_one_out(profile.ballots, self.outcome.fit))
+        without = self._chosen(self._without)
         changing = np.any(without != self._actual, axis=-1)
         changing &= np.asarray(profile.multiplicity) > 0
         return {profile.voters[i]: self._named(without[i]) for i in np.flatnonzero(changing)}

@@ -44,7 +44,7 @@ def test_decide_prints_a_table_a_person_understands():
     assert "not clearly better (97.5%) than Sea-level records, Protein design and Quantum sensing." in result.output
     assert "Distances are in units of σ, the noise (standard deviation) of one observation." in result.output
     assert "Estimated: σ/τ = 2 (0.76 to 4.7)" in result.output
-    assert "Decided by, in scores: Reviewer 4" in result.output
+    assert "Decided by (what the lead of 0.059 in scores loses without them): Reviewer 4" in result.output
     assert "\x1b" not in result.output
 
 
@@ -72,7 +72,8 @@ def test_a_learned_rule_says_how_sure_it_is_and_what_it_found_out():
 
 def test_explain_names_who_and_what_if():
     output = run("decide", PANEL, "--explain").output
-    assert "Contributions to the lead" in output
+    assert "What the lead loses without each" in output
+    assert "Contributions to the lead" in run("decide", PANEL, "--rule", "borda", "--explain").output
     assert "Without Reviewer 4 the winner would be Protein design." in output
     assert "With equal counts the winner would be Protein design." in output
     plain = run("decide", PANEL, "--rule", "pairwise").output

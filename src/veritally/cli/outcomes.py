@@ -180,13 +180,14 @@ def _bar(value: float, values: list[float], colour: str, width: int = _BAR) -> B
 def _contributions(console: Console, explanation: Explanation) -> Table:
     """Each voter's part in the lead, as bars."""
     scale = "" if explanation.outcome.belief is None else f" of {explanation.lead:.4g} in scores"
-    title = f"Contributions to the lead{scale}"
+    title = f"Contributions to the lead{scale}" if explanation.adds_up else "What the lead loses without each"
     table = Table(box=None, show_header=False, pad_edge=False, title=title, title_justify="left")
     table.add_column()
     table.add_column(justify="right", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(width=_BAR, no_wrap=True)
-    parts = explanation.contributions
+    least = sentences.ROUNDING * max(map(abs, explanation.contributions.values()))
+    parts = {name: part for name, part in explanation.contributions.items() if abs(part) > least}
     shares = explanation.shares
     shown = list(parts)
     if len(shown) > 2 * _SHOWN:
@@ -197,6 +198,6 @@ def _contributions(console: Console, explanation: Explanation) -> Table:
         table.add_row(Text(str(name)), f"{parts[name]:+.4g}", share, _bar(parts[name], list(parts.values()), colour))
     if len(shown) < len(parts):
         rest = sum(parts.values()) - sum(parts[name] for name in shown)
-        table.add_row(f"{len(parts) - len(shown)} others", f"{rest:+.4g}", "", "")
+        table.add_row(f"{len(parts) - len(shown)} others", f"{rest:+.4g}" if explanation.adds_up else "", "", "")
     voter, _, percentage, bar = table.columns
     return fitted(console, table, [voter], spare=[bar, percentage])

@@ -15,7 +15,7 @@ from veritally.votes.description import claims
 _WORTH_SAYING = 0.01  # of a probability
 _FEWEST = 2  # alternatives
 _NAMED = 3  # voters on each side of the lead
-_ROUNDING = 1e-9  # of the largest contribution
+ROUNDING = 1e-9  # of the largest contribution
 _MOST_NEAR = 6  # alternatives named that the winner is not clearly better than
 _MOST_PIVOTAL = 10  # voters named whose absence would change the choice
 
@@ -62,12 +62,13 @@ def verdict(outcome: Outcome, explanation: Explanation) -> list[str]:
         lines.append(f"Maximum-likelihood difference {other} − {one}: {float(outcome.details['delta']):+.4g}.")
     if explanation.lead > 0:
         whole = explanation.contributions
-        least = _ROUNDING * max(map(abs, whole.values()))
+        least = ROUNDING * max(map(abs, whole.values()))
         parts = [(name, part) for name, part in whole.items() if abs(part) > least]
         helped = [f"{name} ({part:+.3g})" for name, part in parts[:_NAMED] if part > 0]
         hurt = [f"{name} ({part:+.3g})" for name, part in reversed(parts[-_NAMED:]) if part < 0]
-        scale = "" if outcome.belief is None else ", in scores"
-        lines.append(f"Decided by{scale}: {', '.join(helped)}; against it: {', '.join(hurt) or 'nobody'}.")
+        unit = "" if outcome.belief is None else " in scores"
+        how = "" if explanation.adds_up else f" (what the lead of {explanation.lead:.3g}{unit} loses without them)"
+        lines.append(f"Decided by{how}: {', '.join(helped) or 'nobody'}; against it: {', '.join(hurt) or 'nobody'}.")
     return lines
 
 
@@ -257,9 +258,14 @@ def what_if(explanation: Explanation) -> list[str]:
     what = "the winner" if explanation.outcome.choose == 1 else "the chosen"
     k = explanation.outcome.choose
 
+    now = list(explanation.outcome.ordered[:k])
+
     def would(names: list[Any]) -> str:
         if len(names) > k:
             return f"{join_names(names)} would tie" if k == 1 else f"{join_names(names)} would share {k} places"
+        new, old = ([name for name in some if name not in others] for some, others in ((names, now), (now, names)))
+        if k > 1 and new and old:
+            return f"{join_names(new)} would be chosen instead of {join_names(old)}"
         return f"{what} would be {join_names(names)}"
 
     lines = [
@@ -272,8 +278,10 @@ def what_if(explanation: Explanation) -> list[str]:
         return []
     if not lines:
         lines.append(f"No single voter, left out, would change {what}.")
-    equal = would(explanation.equal_counts) if explanation.counts_mattered else f"{what} would be the same"
-    lines.append(f"With equal counts {equal}.")
+    counts = np.asarray(explanation.outcome.profile.counts)
+    if np.ptp(counts[counts > 0]) > 0:
+        equal = would(explanation.equal_counts) if explanation.counts_mattered else f"{what} would be the same"
+        lines.append(f"With equal counts {equal}.")
     return lines
 
 

@@ -375,7 +375,7 @@ def _settled(ballots: Ballots, model: Model, rough: bool, near: Near | None) -> 
     left = sites.without
     if votes.lift.weights is not None:
         left = _left(votes.lift, sites.mean, precision, times * pull, times[..., None] * sites.precision)
-    elif possible((times > 0) & (times != 1)):
+    elif ballots.part(Values) is not None or possible((times > 0) & (times != 1)):  # what cavities keep goes too
         left = votes.without(sites, times * sites.shift, times[..., None] * sites.precision)[0]
     square = xp.sum(sites.mean * multiply(precision, sites.mean), axis=-1)
     settled = xp.all(xp.abs(sites.step) <= _UNSETTLED, axis=(-2, -1)) & xp.isfinite(sites.moved)
