@@ -26,6 +26,7 @@ from veritally.votes.oddities.finding import odd_voters
 from veritally.votes.profile import Profile
 
 _LARGEST = 1e150  # of a score, in absolute value
+_INSTEAD_OF_LENIENCY = {"sigma", "leniency", "noise", "count_error"}  # parameters with which it is not estimated
 _PIECE = 20_000  # voters × alternatives² that are decided together
 _MOST_AT_ONCE = 100  # decisions
 
@@ -146,15 +147,9 @@ class Question:
         _require_evidence(np.where(profile.ballots.mask, 0.0, -np.inf), profile, choose)
         deaf = panel is None and not _takes_panel(info) and Panel.of(profile) is not None
         panel = _panel_for(info, panel, profile)
-        groups = {} if panel is None or panel.groups is None else panel.groups
-        group_of = {voter: group for group, members in groups.items() for voter in members}
-        remarks = tuple(oddity.sentence for oddity in odd_voters(profile, group_of))
-        if panel is not None and panel.items is None and profile.items is not None and profile.items.share is not None:
-            remarks += ("who saw the same items is left aside beside groups; to go by the items, leave the groups out",)
-        if panel is not None and panel.correlation == "estimated" and len(groups) == 1 and _all_in(group_of, profile):
-            remarks += (
-                "all voters are in one group, so that votes do not tell how much they share: give a correlation",
-            )
+        remarks = tuple(oddity.sentence for oddity in odd_voters(profile, None if panel is None else panel.group_of))
+        if panel is not None:
+            remarks += panel.remarks(profile)
         if deaf:
             remarks += (f"the rule {info.name} counts each voter by itself: what voters share is for posterior",)
         claims: Mapping[int, str] = {}
@@ -185,9 +180,7 @@ class Question:
             return made
         known: dict[str, Any] = {"correlation": self.panel.correlation}
         # What voters of the same items do not share is all that tells the noise, and leniency would pass for it.
-        if self.panel.items is not None and self.parameters.keys().isdisjoint(
-            {"sigma", "leniency", "noise", "count_error"}
-        ):
+        if self.panel.items is not None and self.parameters.keys().isdisjoint(_INSTEAD_OF_LENIENCY):
             known["leniency"] = "estimated"
         return replace(made, **known)  # type: ignore[type-var]
 
@@ -230,13 +223,6 @@ class Question:
             panel=self.panel,
             remarks=self.remarks,
         )
-
-
-def _all_in(group_of: Mapping[Any, str], profile: Profile) -> bool:
-    """Say whether each voter has a group."""
-    labels = profile.voter_labels
-    names = [name for own in labels.at() for name in own] if labels.each else labels.at()
-    return {str(name) for name in names} <= {str(name) for name in group_of}
 
 
 def _takes_panel(info: RuleInfo) -> bool:

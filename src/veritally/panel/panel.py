@@ -117,6 +117,24 @@ class Panel:
             return cls(items=profile.items, correlation=profile.items.share)
         return None
 
+    @property
+    def group_of(self) -> dict[Hashable, str]:
+        """The group of each voter who is in one."""
+        return {voter: group for group, members in (self.groups or {}).items() for voter in members}
+
+    def remarks(self, profile: Profile) -> tuple[str, ...]:
+        """Say what of these votes the panel leaves aside, or cannot tell."""
+        found = []
+        if self.items is None and profile.items is not None and profile.items.share is not None:
+            found.append("who saw the same items is left aside beside this panel; to go by the items, leave groups out")
+        if self.groups is not None and len(self.groups) == 1 and self.correlation == "estimated":
+            voters = set(map(str, chain.from_iterable(_names(profile.voter_labels, profile))))
+            if voters <= set(map(str, self.group_of)):
+                found.append(
+                    "all voters are in one group, so that votes do not tell how much they share: give a correlation"
+                )
+        return tuple(found)
+
     # Use
 
     def applied(self, profile: Profile, cap: float | None = None) -> Profile:
@@ -170,7 +188,7 @@ class Panel:
             whole, kept = (np.sum(x**2, axis=-1) for x in (own, own[..., :most]))
             return own[..., :most], kept / np.where(whole > 0, whole, 1)
         if self.groups is not None:
-            one = {str(name): group for group, members in self.groups.items() for name in members}
+            one = {str(name): group for name, group in self.group_of.items()}
             each = np.array([[one.get(str(name)) == group for group in self.groups] for name in voters], dtype=float)
             each = each[:, times[: len(voters)] @ each > 1]
         else:
