@@ -29,7 +29,7 @@ def decisions(monkeypatch):
 @pytest.mark.slow
 def test_training_data_are_what_they_say_they_are(decisions):
     drawn = jax.jit(decisions, static_argnums=(1, 2, 3))(jax.random.key(1), 300, 9, 7)
-    ranks, counts, times, mask = map(np.asarray, drawn.ballots)
+    ranks, counts, times, mask = map(np.asarray, drawn.ballots[:4])
     seen = ranks > 0
     assert ((counts > 0) == seen).all()
     length = seen.sum(axis=-1)
