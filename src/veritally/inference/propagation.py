@@ -307,12 +307,22 @@ def _at_mode(
         shape = (*ballots.mask.shape[:-1], lift.size(n))
         zero = namespace(ballots.counts).zeros(shape, dtype=ballots.counts.dtype)
         found = peak(ballots, model, zero if start is None else start, _LOOK, rough=True)
-        found = found if rough else peak(ballots, model, found.truth)
+        if not (rough or (lift.weights is not None and _are_normal(ballots))):  # else the first step has arrived
+            found = peak(ballots, model, found.truth)
         if model.means.doubt and not rough:
             found = _higher(found, peak(ballots, model, peak(_capped_at_median(ballots), model, zero).truth))
     truth, precision, missing = found.truth[..., :n], _of_truths(found.precision, n), found.missing[..., :n]
     known = Moments(truth, precision, None, None, found.log_evidence, missing, fell_back)
     return known if lift.weights is None or rough else known._replace(**_voters_part(ballots, model, found))
+
+
+def _are_normal(ballots: Ballots) -> bool:
+    """Say whether votes are values for all that was seen, so that their likelihood is normal."""
+    return (
+        isinstance(ballots, Values)
+        and not is_jax(ballots.counts)
+        and bool(np.all(ballots.given == (ballots.counts > 0)))
+    )
 
 
 def _capped_at_median(ballots: Ballots) -> Ballots:
