@@ -41,7 +41,7 @@ DEAR: dict[str, dict[str, tuple[int, int]]] = {
         "posterior:votes=top": (1, 152),
     },
     "llmfao": {
-        "posterior": (0, 20),
+        "posterior": (2, 20),
         "posterior:leniency=0": (2, 20),
         "posterior:omega=estimated": (0, 20),
         "mle": (5, 20),
