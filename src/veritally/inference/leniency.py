@@ -26,7 +26,7 @@ def to_be_found(ballots: Ballots, everywhere: bool) -> Array:
     values = ballots.part(Values)
     if values is None or is_jax(ballots.counts):
         return np.zeros(ballots.mask.shape[:-1], dtype=bool)
-    sound = ~np.any(_blank(values), axis=(-2, -1)) & np.any(_given(values), axis=(-2, -1))
+    sound = ~np.any(values.blank, axis=(-2, -1)) & np.any(_given(values), axis=(-2, -1))
     return sound if everywhere else np.asarray(sound & ~_same_alternatives(values))
 
 
@@ -35,7 +35,7 @@ def warnings(ballots: Ballots) -> dict[int, tuple[str, ...]]:
     values = ballots.part(Values)
     if values is None or is_jax(ballots.counts) or ballots.counts.shape[-2] > _MOST_VOTERS:
         return {}
-    alike = _same_alternatives(values) & ~np.any(_blank(values), axis=(-2, -1))
+    alike = _same_alternatives(values) & ~np.any(values.blank, axis=(-2, -1))
     if not alike.any():
         return {}
     told = alike & (chance_of_levels(values) < _CHANCE / np.sum(alike))
@@ -96,11 +96,6 @@ def of_voters(ballots: Ballots, found: PosteriorMixture) -> Array:
 
 def _given(values: Values) -> Any:
     return values.given & (values.multiplicity > 0)[..., None]
-
-
-def _blank(values: Values) -> Any:
-    """Say what was seen and has no value."""
-    return (values.counts > 0) & ~values.given & (values.multiplicity > 0)[..., None]
 
 
 def _same_alternatives(values: Values) -> Any:

@@ -101,8 +101,7 @@ def _checked_leniency(parameters: Mapping[str, Any], profile: Profile) -> Any:
         raise InputError("leniency is for normal noise and counts as they are; leave noise and count_error out")
     if is_jax(values.counts):
         raise InputError("leniency is for NumPy arrays; make the profile of these, or leave it out")
-    blank = (values.counts > 0) & ~values.given & (values.multiplicity > 0)[..., None]
-    if np.any(blank):
+    if np.any(values.blank):
         raise InputError(
             "leniency needs a value for everything a voter saw, and some are blank; give counts of 0 there"
         )

@@ -28,6 +28,11 @@ class Values(SingleKind):
         return ~namespace(self.votes).isnan(self.votes) & (self.counts > 0)
 
     @property
+    def blank(self) -> Array:
+        """What somebody who votes saw and gave no value, ``(..., voter, alternative)``."""
+        return (self.counts > 0) & ~self.given & (self.multiplicity > 0)[..., None]
+
+    @property
     def anchored(self) -> Array:
         """In which decisions somebody gives a value, ``(...)``."""
         xp = namespace(self.counts)
