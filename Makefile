@@ -17,7 +17,7 @@ setup: .venv/installed
 	touch $@
 
 demo: setup
-	@$(BIN)/veritally decide examples/panel.csv --explain
+	@$(BIN)/veritally decide examples/clinics.csv --explain
 
 # One thread for each test, since there is a test for each core.
 test test-slow test-oldest test-newest: export OPENBLAS_NUM_THREADS := 1

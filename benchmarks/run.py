@@ -109,7 +109,7 @@ def pairwise(dtype):
 def cold_start():
     """``veritally decide`` on the demo file, against ``import numpy``; medians of alternating runs."""
     commands = (
-        [str(Path(sys.executable).with_name("veritally")), "decide", str(ROOT / "examples" / "panel.csv")],
+        [str(Path(sys.executable).with_name("veritally")), "decide", str(ROOT / "examples" / "clinics.csv")],
         [sys.executable, "-c", "import numpy"],
     )
     times = [[], []]

@@ -89,12 +89,22 @@ def test_the_reference_has_every_public_name():
     assert sorted(re.findall(r"^::: veritally\.(?:\w+\.)*(\w+)$", page("api.md"), flags=re.MULTILINE)) == vt.__all__
 
 
-def test_the_first_page_shows_what_is_printed(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_first_page_shows_what_is_printed(monkeypatch):
+    monkeypatch.chdir(ROOT)
     text = page("index.md")
-    Path("votes.csv").write_text(text.split("```text\n")[1].split("```")[0])
+    assert text.split("```text\n")[1].split("```")[0] in Path("examples/clinics.csv").read_text()
     shown = re.findall(r"```console\n\$ veritally (.*)\n([^`]*)```", text)
     assert len(shown) == 2
     for command, expected in shown:
         printed = CliRunner().invoke(cli, command.split()).stdout
         assert [line.rstrip() for line in printed.splitlines()] == expected.splitlines()
+
+
+def test_the_picture_of_the_first_page_is_that_of_the_example(tmp_path):
+    """All its text; matplotlib draws it as shapes and keeps it in comments."""
+    drawn = tmp_path / "clinics.svg"
+    title = "Gamma has a 93% chance of being the best treatment"
+    vt.plots.save(vt.decide(vt.read(ROOT / "examples" / "clinics.csv")), drawn, title=title)
+    now, shown = (re.findall("<!-- (.*?) -->", path.read_text()) for path in (drawn, DOCS / "assets" / "clinics.svg"))
+    assert now == shown
+    assert (DOCS / "assets" / "clinics.svg").stat().st_size < 100_000

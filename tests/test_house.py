@@ -12,17 +12,18 @@ SOURCE = Path(__file__).parents[1] / "src" / "veritally"
 # Each storey may import from those below it, and from itself.
 STOREYS = (
     {"errors"},
-    {"arrays", "checks", "files", "locks", "progress", "versions"},
+    {"arrays", "checks", "document", "files", "locks", "progress", "versions"},
     {"votes"},
     {"model"},
     {"likelihood"},
     {"inference"},
     {"rules"},
     {"learned", "panel"},
-    {"explain", "outcome"},
+    {"explain", "outcome", "records"},
     {"registry"},
     {"citation", "decide"},
     {"io", "plots", "datasets", "experiments"},
+    {"report"},
     {"cli"},
 )
 

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from itertools import combinations, pairwise
 
 import numpy as np
 import pandas as pd
@@ -284,6 +285,8 @@ def test_frames_of_three_kinds(backend, type_):
         "score": [1.5, 1.5, 0],
         "rank": [1, 1, 3],
         "winner": [True, True, False],
+        "voters": [1, 1, 1],
+        "count": [1, 1, 1],
     }
 
 
@@ -295,7 +298,81 @@ def test_frames_say_how_sure_it_is():
         for name in ("distance", "distance_low", "distance_high"):
             np.testing.assert_allclose(frame[name], np.ravel(getattr(outcome.belief, name)))
         assert set(frame["distance_unit"]) == {"noise of one observation"}
-    assert vt.decide(profile, "borda").to_frame().columns == ["alternative", "score", "rank", "winner"]
+        np.testing.assert_allclose(frame["p_chosen"], frame["p_best"])
+        np.testing.assert_allclose(frame["estimate"], np.ravel(outcome.scores))
+        np.testing.assert_allclose(frame["estimate_low"], np.ravel(outcome.belief.low))
+        np.testing.assert_allclose(frame["estimate_high"], np.ravel(outcome.belief.high))
+        assert frame["tier"].to_list() == [1] * len(frame)
+    plain = ["alternative", "score", "rank", "winner", "voters", "count"]
+    assert vt.decide(profile, "borda").to_frame().columns == plain
+
+
+def test_frames_say_who_saw_how_much():
+    profile = vt.Profile(ranks=[[1, 2, 0], [0, 1, 2]], counts=[[4, 2, 0], [0, 1.5, 3]], multiplicity=[1, 3])
+    frame = vt.decide(profile, choose=2).to_frame().sort("alternative")
+    assert frame["voters"].to_list() == [1, 4, 3]
+    assert frame["count"].to_list() == [4, 2 + 3 * 1.5, 9]
+
+
+CLEAR_VALUES = vt.Profile(
+    values=[[9.0, 8.9, 4.0, 3.9, 0.1], [9.1, 9.2, 4.1, 4.2, 0.0], [8.9, 8.9, 4.0, 3.8, -0.1]], alternatives=[*"ABCDE"]
+)
+
+
+def test_tiers_part_what_is_clearly_worse():
+    outcome = vt.decide(CLEAR_VALUES)
+    assert [sorted(tier) for tier in outcome.tiers] == [["A", "B"], ["C", "D"], ["E"]]
+    assert outcome.tiers[0] == [outcome.winner, *outcome.indistinct]
+    assert vt.decide(CLEAR_VALUES, "borda").tiers is None
+    above = outcome.p_above
+    place = {name: j for j, name in enumerate(outcome.alternatives)}
+    for tier, later in pairwise(outcome.tiers):
+        assert all(above[place[tier[0]], place[name]] <= 0.975 for name in tier[1:])
+        assert all(above[place[tier[0]], place[name]] > 0.975 for name in later)
+
+
+def test_the_cut_says_who_is_in_borderline_or_out():
+    outcome = vt.decide(CLEAR_VALUES, choose=3)
+    assert [sorted(part) for part in outcome.cut] == [["A", "B"], ["C", "D"], ["E"]]
+    chance = dict(zip(outcome.alternatives, outcome.p_chosen, strict=True))
+    assert outcome.sureness == min(chance[name] for name in outcome.chosen)
+    assert 0.3 < outcome.sureness < 0.95
+    found = outcome.to_dict()
+    assert sorted(found["cut"]["borderline"]) == ["C", "D"]
+    assert found["sureness"] == outcome.sureness
+    assert vt.decide(CLEAR_VALUES, "borda").cut is None
+    assert vt.decide(CLEAR_VALUES, "borda").sureness is None
+
+
+def test_an_unbroken_tie_is_as_sure_as_the_least_sure_of_it():
+    profile = vt.Profile(ranks=[[1, 1, 3]] * 4)
+    tied, broken = vt.decide(profile), vt.decide(profile, tie_break="first")
+    assert tied.sureness == min(tied.p_best[:2])
+    assert broken.sureness == broken.p_best[0]
+
+
+def test_the_expected_kendall_distance_is_that_of_the_draws():
+    outcome = vt.decide(CLEAR_VALUES, choose=2)
+    place = {name: j for j, name in enumerate(outcome.alternatives)}
+    wrong = sum(outcome.p_above[place[b], place[a]] for a, b in combinations(outcome.ordered, 2))
+    assert outcome.expected_kendall == pytest.approx(wrong)
+    best = sum(outcome.p_above[place[b], place[a]] for a, b in combinations(outcome.kendall_ranking, 2))
+    assert best <= wrong
+    assert vt.decide(CLEAR_VALUES, "borda").expected_kendall is None
+    batch = vt.decide(vt.stack([CLEAR_VALUES] * 2))
+    assert batch.kendall_ranking == [outcome.kendall_ranking] * 2
+
+
+def test_notebooks_show_tables():
+    profile = vt.Profile(ranks=[[1, 2]], alternatives=["<b>", "B"])
+    shown = vt.decide(profile)._repr_html_()
+    assert "&lt;b&gt;" in shown
+    assert "<b>" not in shown
+    assert "P(best)" in shown
+    assert "P(best)" not in vt.decide(profile, "borda")._repr_html_()
+    batch = vt.decide(vt.stack([profile] * 70), choose=2)._repr_html_()
+    assert "70 decisions, the first 60 of them below" in batch
+    assert batch.count("<tr>") == 61
 
 
 def test_batches_answer_for_each_decision():

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from veritally.io.truth import read_truth, write_truth
     from veritally.learned.train import train
     from veritally.model import Scenario, Trials, scenario, simulate
+    from veritally.report.writing import write_report
 
 __all__ = [
     "Comparison",
@@ -66,6 +67,7 @@ __all__ = [
     "to_frame",
     "train",
     "write",
+    "write_report",
     "write_truth",
 ]
 
@@ -85,6 +87,7 @@ _LATER = {
     "scenario": "model",
     "simulate": "model",
     "train": "learned.train",
+    "write_report": "report.writing",
     "write_truth": "io.truth",
 }
 

@@ -1,24 +1,35 @@
 """Outcome: scores, ranking, winners, and who decided it."""
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from veritally.arrays import Array, namespace
+from veritally.document import html_table
 from veritally.errors import TieError, quoted
 from veritally.explain import Explanation, among_best
-from veritally.inference.belief import CLEAR, DISTANCES, Belief, smallest_set
+from veritally.inference.belief import CLEAR, LEVEL, Belief, smallest_set
+from veritally.inference.ordering import expected_kendall, kendall_order
 from veritally.inference.scale import PooledNoise
 from veritally.panel.panel import Panel
 from veritally.panel.worth import effective_voters
+from veritally.records import alternative_rows, alternatives_table, decisions_table, record
 from veritally.rules.protocol import Fit, Rule, Status
 from veritally.votes.labels import first_few
 from veritally.votes.profile import Profile
+
+
+class Cut(NamedTuple):
+    """Alternatives by how sure it is that they are among the chosen: in for sure, borderline, out."""
+
+    inside: list[Any]
+    borderline: list[Any]
+    outside: list[Any]
+
 
 TieBreak: TypeAlias = Literal["error", "first", "random"]
 
@@ -187,7 +198,14 @@ class Outcome:
     @property
     def p_chosen(self) -> Any:
         """The probability that each of :attr:`alternatives` is among the best ``choose``; None for rules without."""
-        return None if self.belief is None else self.belief.p_among(self.choose)
+        if self.belief is not None:
+            return self.belief.p_among(self.choose)
+        return self.p_best if self.choose == 1 else None
+
+    @property
+    def p_above(self) -> Any:
+        """The probability that one of :attr:`alternatives` is better than another; None for rules without a belief."""
+        return None if self.belief is None else self.belief.p_above
 
     @property
     def scale(self) -> Any:
@@ -256,10 +274,83 @@ class Outcome:
 
         def near(one: "Outcome") -> list[Any]:
             _, *others = one.ordered_positions()
-            better = one.belief.p_above[one.tier_positions[0][0]]  # type: ignore[union-attr]
+            better = one.p_above[one.tier_positions[0][0]]
             return one._names([j for j in others if not better[j] > CLEAR])
 
         return self._each(near)
+
+    @property
+    def tiers(self) -> Any:
+        """Alternatives in tiers, best first; None for rules without a belief.
+
+        The first of a tier is not clearly better than the others of it, and clearly better than those of later tiers:
+        with more than 97.5%. The first tier is the winner and what is :attr:`indistinct` from it.
+        """
+        if self.belief is None:
+            return None
+        return self._each(lambda one: [one._names(tier) for tier in one.clear_tiers])
+
+    @cached_property
+    def clear_tiers(self) -> list[list[int]]:
+        """The same of a single decision, as positions among the alternatives."""
+        tiers, rest = [], self.ordered_positions()
+        while rest:
+            first, better = rest[0], self.p_above[rest[0]]
+            tiers.append([j for j in rest if j == first or not better[j] > CLEAR])
+            rest = [j for j in rest if j != first and better[j] > CLEAR]
+        return tiers
+
+    @property
+    def cut(self) -> Any:
+        """Which alternatives are among the best ``choose`` for sure, borderline, or out; None for rules without.
+
+        Sure is with 95% or more, out with 5% or less; each best first.
+        """
+        sure = self.p_chosen
+        if sure is None:
+            return None
+
+        def parts(one: "Outcome") -> Cut:
+            order, chance = one.ordered_positions(), np.asarray(one.p_chosen)
+            inside = [j for j in order if chance[j] >= LEVEL]
+            outside = [j for j in order if chance[j] <= 1 - LEVEL]
+            border = [j for j in order if 1 - LEVEL < chance[j] < LEVEL]
+            return Cut(*map(one._names, (inside, border, outside)))
+
+        return self._each(parts)
+
+    @property
+    def sureness(self) -> Any:
+        """The probability that the least sure of the chosen is among the best ``choose``; None for rules without.
+
+        Where a tie leaves open which are chosen, it is that of the least sure of those who share the place.
+        """
+        if self.p_chosen is None:
+            return None
+
+        def least(one: "Outcome") -> float:
+            marks = among_best(np.asarray(one.scores), np.asarray(one._columns(one.fit.rounding)), one.choose)
+            chosen = np.flatnonzero(marks) if one.tie_break == "error" else one.ordered_positions()[: one.choose]
+            return float(np.min(np.asarray(one.p_chosen)[chosen]))
+
+        return self._each(least)
+
+    @property
+    def expected_kendall(self) -> Any:
+        """How many pairs of alternatives :attr:`ordered` is expected to have in the wrong order; None without belief.
+
+        It is the expected Kendall distance from the true ranking.
+        """
+        if self.belief is None:
+            return None
+        return self._each(lambda one: expected_kendall(one.ordered_positions(), one.p_above))
+
+    @property
+    def kendall_ranking(self) -> Any:
+        """All alternatives, best first, in the order with the lowest expected Kendall distance; None without belief."""
+        if self.belief is None:
+            return None
+        return self._each(lambda one: one._names(kendall_order(one.p_above)))
 
     # Order
 
@@ -369,65 +460,7 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome of a single decision as plain Python objects, ready for JSON."""
-        tied = len(self.winners) > 1 and self.tie_break == "error"
-        result: dict[str, Any] = {
-            "rule": self.rule,
-            "winner": None if tied else str(self.winner),
-            "winners": list(map(str, self.winners)),
-            "ranking": [list(map(str, tier)) for tier in self.ranking],
-            "scores": {str(name): float(score) for name, score in zip(self.alternatives, self.scores, strict=True)},
-            "voters": self.voters,
-            "alternatives": len(self.alternatives),
-            "status": self.status,
-            "warnings": list(self.warnings),
-        }
-        if self.choose > 1:
-            try:
-                result["chosen"] = list(map(str, self.chosen))
-            except TieError:
-                result["chosen"] = None
-        if self.belief is not None:
-            result |= self._how_sure(self.belief)
-            if self.choose > 1:
-                result["p_chosen"] = dict(zip(map(str, self.alternatives), map(float, self.p_chosen), strict=True))
-        elif self.p_best is not None:
-            result["p_best"] = dict(zip(map(str, self.alternatives), map(float, self.p_best), strict=True))
-            result["credible"] = list(map(str, self.credible))
-        if self.scale is not None:
-            result["sigma_over_tau"] = dict(zip(("estimate", "low", "high"), map(float, self.scale), strict=True))
-        if self.pooled_noise:
-            result["pooled_noise"] = [noise.to_dict() for noise in self.pooled_noise]
-        if self.panel is not None:
-            result["effective_voters"] = self.effective_voters
-        for name, value in self.details.items():
-            result.setdefault(name, float(value) if math.isfinite(value) else str(float(value)))
-        return result
-
-    def _how_sure(self, belief: Belief) -> dict[str, Any]:
-        """Return what is known beyond the scores, as plain objects."""
-        names = list(map(str, self.alternatives))
-
-        def by_name(x: Array) -> dict[str, float]:
-            return {name: float(value) for name, value in zip(names, x, strict=True)}
-
-        def intervals(low: Array, high: Array) -> dict[str, list[float]]:
-            return {name: [float(a), float(b)] for name, a, b in zip(names, low, high, strict=True)}
-
-        return {
-            "p_best": by_name(belief.p_best),
-            "intervals": intervals(belief.low, belief.high),
-            "distance": by_name(belief.distance),
-            "distance_intervals": intervals(belief.distance_low, belief.distance_high),
-            "distance_unit": self.distance_unit,
-            "expected_regret": by_name(belief.regret),
-            "credible": list(map(str, self.credible)),
-            "indistinct": list(map(str, self.indistinct)),
-            "sigma": by_name(belief.sigma),
-            "tau": float(belief.tau),
-            "count_error": None if np.isnan(belief.count_error) else float(belief.count_error),
-            "omega": None if np.isnan(belief.omega) else float(belief.omega),
-            "exact_draws": bool(belief.exact),
-        }
+        return record(self)
 
     def to_json(self, explain: bool = False) -> str:
         """Return one JSON object, or for a batch one a line with its ``decision``; ``explain`` adds the reasons.
@@ -442,22 +475,17 @@ class Outcome:
         return "\n".join(lines)
 
     def to_frame(self, backend: str = "polars") -> Any:
-        """Return a tidy frame: (decision,) alternative, score, rank, winner, and P(best) from rules that say it.
+        """Return a tidy frame with a row for each alternative, best first; ties share the better rank.
 
-        Ties share the better rank. From rules with a belief also how far each is behind the winner: distance,
-        distance_low, distance_high, distance_unit.
-        ``backend`` is ``"polars"``, ``"pandas"`` or ``"pyarrow"``.
+        Columns, where they apply: ``decision``, ``alternative``, ``score``, ``rank``, ``winner``; ``voters``, how many
+        saw it, and ``count``, how much they saw of it in total; ``p_best``; from rules with a :attr:`belief` also
+        ``p_chosen`` (P(among the best ``choose``)), ``tier``, ``estimate``, ``estimate_low``, ``estimate_high`` (the
+        score and its 95% interval), ``distance``, ``distance_low``, ``distance_high`` (how far behind the winner) and
+        ``distance_unit``. ``backend`` is ``"polars"``, ``"pandas"`` or ``"pyarrow"``.
         """
         import narwhals as nw
 
-        rows = []
-        for decision, one in self.singles():
-            rank = 1
-            for tier in one.tier_positions:
-                for j in tier:
-                    row = {"decision": decision, "alternative": one.alternatives[j], "score": float(one.scores[j])}
-                    rows.append(row | {"rank": rank, "winner": rank == 1} | one._how_sure_of(j))
-                rank += len(tier)
+        rows = [{"decision": decision, **row} for decision, one in self.singles() for row in alternative_rows(one)]
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         for column in ("decision", "alternative"):
             if len({type(name) for name in columns[column]}) > 1:  # a column has one type
@@ -466,18 +494,14 @@ class Outcome:
             del columns["decision"]
         return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
 
-    def _how_sure_of(self, j: int) -> dict[str, Any]:
-        """Return what a row of the frame says about an alternative beyond its score."""
-        sure: dict[str, Any] = {} if self.p_best is None else {"p_best": float(self.p_best[j])}
-        if self.belief is not None:
-            sure |= {name: float(getattr(self.belief, name)[j]) for name in DISTANCES}
-            sure["distance_unit"] = self.distance_unit
-        return sure
-
     def __repr__(self) -> str:
         if self.profile.batch:
             return f"Outcome({self.rule}: {self.profile.batch[0]} decisions)"
         return f"Outcome({self.rule}: {' > '.join(' = '.join(map(str, tier)) for tier in self.ranking)})"
+
+    def _repr_html_(self) -> str:
+        """Show a table in notebooks."""
+        return html_table(*(decisions_table(self) if self.profile.batch else alternatives_table(self)))
 
 
 class WarningLines:

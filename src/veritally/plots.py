@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933", "#882255")
 _OTHERS = "#BBBBBB"
 _MOST_PANELS = 24
+_MOST_ROWS, _FEWER_ROWS = 60, 40  # alternatives that are shown unasked, and how many of more than that
+_PAGE = 8.0  # inches
 _MARK = "Made by veritally"
 # Where a format says what made a picture.
 _MAKER = {"png": "Software", "svg": "Creator", "pdf": "Creator", "ps": "Creator", "eps": "Creator"}
@@ -44,17 +46,30 @@ def save(outcome: Outcome, path: str | PathLike[str], *, title: str | None = Non
     title
         What to write above.
     top
-        How many alternatives to show, the best first; None for all.
+        How many alternatives to show, the best first; None for all, but of more than 60 only the best 40.
     """
     panels = outcome.singles()
     if len(panels) > _MOST_PANELS:
         raise InputError(f"{len(panels)} decisions are too many for one picture; plot at most {_MOST_PANELS} at a time")
-    heights = [1.3 + 0.38 * len(one.ordered[:top]) for _, one in panels]
-    with _picture(path, heights, title) as axes:
-        for (name, one), ax in zip(panels, axes, strict=True):
-            (draw if one.belief is None else draw_belief)(one, ax, top)
+    tops = [_shown(len(one.ordered), top) for _, one in panels]
+    with _picture(path, [1.3 + number * _row_height(number) for number in tops], title) as axes:
+        for (name, one), ax, number in zip(panels, axes, tops, strict=True):
+            (draw if one.belief is None else draw_belief)(one, ax, number)
+            ax.tick_params(axis="y", labelsize=min(10.0, 42 * _row_height(number)))
             if name is not None:
                 ax.set_title(_short(name, 60), loc="left")
+
+
+def _shown(number: int, top: int | None) -> int:
+    """Return how many alternatives a picture shows."""
+    if top is None:
+        return number if number <= _MOST_ROWS else _FEWER_ROWS
+    return min(number, top)
+
+
+def _row_height(rows: int) -> float:
+    """Return the height of a row in inches: many share the height of a page."""
+    return max(0.16, min(0.38, _PAGE / rows))
 
 
 def save_comparison(comparison: "Comparison", path: str | PathLike[str]) -> None:
@@ -139,14 +154,14 @@ def draw_belief(outcome: Outcome, ax: Any, top: int | None = None) -> None:
     ax.scatter(-distance, rows, color=colours, s=36, zorder=3)
     ax.set_yticks(rows, [_short(outcome.alternatives[j], 32) for j in order])
     ax.tick_params(axis="y", length=0)
-    ax.invert_yaxis()
+    ax.set_ylim(len(order) - 0.4, -0.6)
     shown = f", the best {len(order)} of {len(outcome.alternatives)}" if len(order) < len(outcome.alternatives) else ""
     unit = "in σ, the noise of one observation" if belief.in_sigma else "in the unit of the votes"
     ax.set_xlabel(f"← worse than the winner, better →\n{unit}, with 95% interval{shown}")
     side = ax.inset_axes((1.04, 0, 0.3, 1), sharey=ax)
     side.barh(rows, best, height=0.6, color=colours)
     for row, share in zip(rows, best, strict=True):
-        side.text(share + 0.03, row, percent(share), va="center", fontsize="small")
+        side.text(share + 0.03, row, percent(share), va="center", fontsize=min(8.5, 38 * _row_height(len(rows))))
     side.set_xlim(0, 1.35)
     side.set_xticks([0, 0.5, 1], ["0", "½", "1"])
     side.tick_params(axis="y", left=False, labelleft=False)
@@ -184,7 +199,7 @@ def draw(outcome: Outcome, ax: Any, top: int | None = None) -> None:
     ax.axvline(origin, color="black", linewidth=0.8)
     ax.set_yticks(rows, [_short(name, 32) for name in order])
     ax.tick_params(axis="y", length=0)
-    ax.invert_yaxis()
+    ax.set_ylim(len(order) - 0.4, -0.6)
     ax.set_xlabel(f"score by {outcome.rule}, and each voter's part in it")
     ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, fontsize="small")
 

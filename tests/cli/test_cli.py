@@ -12,7 +12,8 @@ from click.testing import CliRunner
 import veritally as vt
 from veritally.cli import cli
 
-PANEL = str(Path(__file__).parents[2] / "examples" / "panel.csv")
+PANEL = str(Path(__file__).with_name("panel.csv"))
+DEMO = str(Path(__file__).parents[2] / "examples" / "clinics.csv")
 DECISIONS = "decision,voter,alternative,rank\np,u,A,1\np,u,B,2\nq,u,A,2\nq,u,C,1\nq,v,A,1\nq,v,C,2\n"
 
 
@@ -40,11 +41,14 @@ def test_decide_prints_a_table_a_person_understands():
     assert "█" in lines[2]
     assert re.search(r"^6  Battery chemistry +1\.\d\d   0\.\d\d to 1\.\d\d ", result.output, flags=re.MULTILINE)
     assert "Winner: Coral genomics; next is Sea-level records, 0.02 σ behind (95%: -0.3" in result.output
-    assert "Coral genomics is best with 3" in result.output
-    assert "not clearly better (97.5%) than Sea-level records, Protein design and Quantum sensing." in result.output
+    assert "Coral genomics has a 3" in result.output
+    near = "Sea-level records, Protein design and Quantum sensing."
+    assert f"chance of being best. Not clearly worse (less than 97.5% sure): {near}" in result.output
     assert "Distances are in units of σ, the noise (standard deviation) of one observation." in result.output
-    assert "Estimated: σ/τ = 2 (0.76 to 4.7)" in result.output
-    assert "Decided by (what the lead of 0.059 in scores loses without them): Reviewer 4" in result.output
+    assert "varies 2 times as much as true quality does (σ/τ; 95%: 0.76 to 4.7)." in result.output
+    assert "Decided by Reviewer 4 (+0.1" in result.output
+    lead = "the lead of Coral genomics over Sea-level records (0.059 in scores)"
+    assert f"Each number is what {lead} loses without that voter." in result.output
     assert "\x1b" not in result.output
 
 
@@ -54,20 +58,23 @@ def test_distances_of_values_are_in_their_unit(file):
     assert output.splitlines()[1].split() == ["estimate", "behind", "95%", "interval", "P(best)"]
     assert re.search(r"^2  B +7\d\.\d+ +50\.\d+ +4\d\.\d+ to 5\d\.\d+ ", output, flags=re.MULTILINE)
     assert re.search(r"Winner: A; next is B, 50\.\d+ behind \(", output)
-    assert "A is best with > 99%; it is clearly better (97.5%) than each of the others." in output
+    assert "A has a > 99% chance of being best. Each of the others is clearly worse (with more than 97.5%)." in output
     assert "Distances are in units of σ" not in output
 
 
 def test_a_long_list_of_those_that_are_not_clearly_worse_is_cut(file):
     path = file("voter,alternative,rank\n" + "".join(f"u,{name},{rank}\n" for rank, name in enumerate("ABCDEFGHI", 1)))
-    assert "not clearly better (97.5%) than B, C, D, E, F and 3 others." in run("decide", path, "--sigma", 9).output
+    assert (
+        "Not clearly worse (less than 97.5% sure): B, C, D, E, F and 3 others."
+        in run("decide", path, "--sigma", 9).output
+    )
 
 
 def test_a_learned_rule_says_how_sure_it_is_and_what_it_found_out():
     output = run("decide", PANEL, "--rule", "learned-universal").output
-    assert re.search(r"is best with \d+%; the best is among", output)
-    assert re.search(r"Estimated: σ/τ = [\d.]+ \([\d.]+ to [\d.]+\)", output)
-    assert "Estimated" not in run("decide", PANEL, "--rule", "learned-universal", "--sigma", "2", "--tau", "1").output
+    assert re.search(r"has a \d+% chance of being best. With 95% the best is one of", output)
+    assert re.search(r"varies [\d.]+ times as much as true quality does \(σ/τ; 95%: [\d.]+ to [\d.]+\)", output)
+    assert "estimated" not in run("decide", PANEL, "--rule", "learned-universal", "--sigma", "2", "--tau", "1").output
 
 
 def test_explain_names_who_and_what_if():
@@ -188,15 +195,20 @@ def test_choose_marks_the_best_k():
     assert "Last in: Sea-level records, ahead of Quantum sensing, first out, by " in plain
     assert "Tie: Quantum sensing and Protein design" in run("decide", PANEL, "--rule", "veto").output
     explained = run("decide", PANEL, "--choose", "2", "--explain", "--rule", "pairwise").output
-    assert "No single voter, left out, would change the chosen." in explained
+    assert "Leaving out any single voter would not change the chosen." in explained
 
 
 def test_choose_says_how_sure_the_cut_is():
     printed = run("decide", PANEL, "--choose", "4").output
     assert "P(best 4)" in printed
-    assert "They are the best 4 with 95% each." in printed
-    near = "At the cut, Coral genomics, Sea-level records, Protein design and Quantum sensing cannot be told apart"
-    assert near in run("decide", PANEL, "--choose", 2).output
+    assert "In for sure (95% or more): Coral genomics, Sea-level records, Protein design, Quantum sensing." in printed
+    assert "Borderline" not in printed
+    assert "Out (5% or less): Urban heat, Battery chemistry." in printed
+    printed = run("decide", PANEL, "--choose", 2).output
+    assert "In for sure (95% or more): none." in printed
+    assert re.search(
+        r"Borderline: Coral genomics \(\d+%\), Sea-level records \(\d+%\), Protein design \(\d+%\), ", printed
+    )
     found = json.loads(run("decide", PANEL, "--choose", "4", "--json").stdout)
     assert sum(found["p_chosen"].values()) == pytest.approx(4)
 
@@ -205,7 +217,7 @@ def test_ballots_that_stand_for_several_voters_are_counted(file):
     path = file("voter,alternative,rank,multiplicity\nu,A,1,12\nu,B,2,12\nv,A,2,7\nv,B,1,7\n")
     printed = run("decide", path).output
     assert "19 voters on 2 ballots" in printed
-    assert "Votes on two alternatives hardly tell that" in printed
+    assert "Two alternatives say little about the noise" in printed
     assert "2; 2 ballots stand for 19" in " ".join(run("check", path).output.split())
 
 
@@ -473,11 +485,15 @@ def test_the_module_runs_as_a_command():
 
 def test_the_readme_shows_what_the_demo_prints():
     readme = (Path(__file__).parents[2] / "README.md").read_text()
-    shown = readme.split("`make demo` prints\n\n")[1].split("\n\n")[0].splitlines()
-    printed = run("decide", PANEL, "--explain").output.splitlines()
-    assert len(shown) > 6
-    for line, ours in zip(shown, printed, strict=False):
-        assert ours.rstrip().startswith(line.removeprefix("    ").removesuffix("…").rstrip())
+    assert len(readme.splitlines()) <= 110
+    shown = readme.split("$ veritally decide examples/clinics.csv --explain\n")[1].split("\n\n")[0].splitlines()
+    printed = [line.rstrip() for line in run("decide", DEMO, "--explain").output.splitlines()]
+    before, after = " ".join(shown).split("…")
+    assert len(shown) > 9
+    assert [line.removeprefix("    ") for line in shown if line in before] == printed[: len(shown) - 2]
+    assert after.strip() == printed[-1]
+    first = "\n".join(f"    {line}" for line in Path(DEMO).read_text().splitlines()[:4])
+    assert first in readme
 
 
 def test_votes_of_other_forms(file):

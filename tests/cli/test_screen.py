@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veritally.cli import cli
-from veritally.cli.tables import with_error
+from veritally.experiments.measures import with_error
 from veritally.votes.labels import visible
 
 HOSTILE = "\x1b[2J\x1b[1;31mA\u202eB\x9b3J\x07"

@@ -5,9 +5,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from veritally.document import to_markdown
 from veritally.errors import InputError
 from veritally.experiments.claims import best_rivals
-from veritally.experiments.document import to_markdown
 from veritally.experiments.report import document
 from veritally.experiments.rule_set import Entry, RuleSet
 from veritally.experiments.tables import measure_tables

@@ -18,9 +18,9 @@ import pytest
 
 import veritally as vt
 from support import jax_x64
+from veritally.document import Bullets, Cell, Heading, Paragraph, Table, to_html, to_latex, to_markdown
 from veritally.experiments.chunks import Chunk, plan_chunks
 from veritally.experiments.claims import paired_differences, verdict
-from veritally.experiments.document import Bullets, Cell, Heading, Paragraph, Table, to_html, to_latex, to_markdown
 from veritally.experiments.published import published
 from veritally.experiments.rule_set import RuleSet
 from veritally.experiments.tables import MEASURED, Reproduction, measure_tables
@@ -293,7 +293,7 @@ def test_documents_keep_text_from_being_markup():
     assert "| `r+` | **1.0**<br>2 (−0.5) |" in to_markdown(blocks)
     page = to_html(blocks, {})
     assert "A &amp; B &lt; C" in page
-    assert '<tr class="group"><td>s</td>' in page
+    assert '<tr class="group"><td class="text">s</td>' in page
     assert "<b>1.0</b><br><small>2 (−0.5)</small>" in page
     HTMLParser().feed(page)
     latex = to_latex(blocks)

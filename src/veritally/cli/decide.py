@@ -8,6 +8,7 @@ from warnings import warn
 
 import click
 
+from veritally.cli.gate import Gate
 from veritally.cli.options import (
     file_options,
     force_option,
@@ -17,6 +18,7 @@ from veritally.cli.options import (
 )
 from veritally.cli.plugins import plugin_option
 from veritally.cli.progress import ProgressDisplay, duration, progress_bar, working
+from veritally.cli.saving import Files, kept_warnings
 from veritally.cli.screen import say
 from veritally.decide import Question, questions
 from veritally.errors import InputError, InputWarning, quoted
@@ -37,7 +39,8 @@ Examples:
   veritally decide votes.csv
   veritally decide votes.parquet --rule case4 --sigma 3.5 --explain
   veritally decide votes.csv --count-error replacement:0.1 --cap 100
-  veritally decide papers.csv --choose 10 --tie-break random --seed 7
+  veritally decide papers.csv --choose 10 --report papers.html --report papers.csv
+  veritally decide judges.jsonl --require-sure 0.9 && ./release.sh
   veritally decide delays.csv --lower-is-better --plot delays.png
   veritally decide ratings.csv --ballots value --counts looks.csv
   veritally decide election.soi --unranked below
@@ -132,10 +135,27 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (one a line for many decisions).")
 @click.option("--explain", is_flag=True, help="Say each voter's part, and what would have changed the outcome.")
 @click.option(
+    "--report",
+    "reports",
+    multiple=True,
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write a report to show: .html (one page, no network needed), .md, or .csv (a table). May be given twice.",
+)
+@click.option(
     "--plot",
     type=click.Path(dir_okay=False),
     metavar="FILE",
     help="Save a picture: intervals and P(best), or who contributed what.",
+)
+@click.option("--top", type=click.IntRange(min=1), metavar="K", help="Show only the best K in the picture.")
+@click.option("--title", metavar="TEXT", help="The title of the report and the picture.")
+@click.option(
+    "--require-sure",
+    "required",
+    type=click.FloatRange(0, 1),
+    metavar="PROBABILITY",
+    help="Exit with 1 if a chosen alternative is less sure than this to be among the best, and say what is missing.",
 )
 @force_option
 def decide(
@@ -166,7 +186,11 @@ def decide(
     own: tuple[str, ...],
     as_json: bool,
     explain: bool,
+    reports: tuple[str, ...],
     plot: str | None,
+    top: int | None,
+    title: str | None,
+    required: float | None,
     force: bool,
 ) -> None:
     """Decide the votes in FILE (CSV, TSV, Parquet or JSON Lines; - for standard input).
@@ -193,11 +217,9 @@ def decide(
     ) | dict(map(_setting, own))
     if panel is not None and groups is not None:
         raise InputError("--panel and --groups both say who belongs together; give one of them")
-    if plot is not None:
-        from veritally.plots import require_picture
-
-        require_picture(plot, force)
-    with working(file):
+    files, gate = Files(reports, plot, top, title), Gate(required)
+    files.check(force)
+    with working(file), kept_warnings() as notes:
         profile = read(
             file,
             ballots=ballots,
@@ -213,20 +235,18 @@ def decide(
     settled: TieBreak = tie_break or "error"
     with working(file):  # of many decisions, some tell the noise of all
         asked = questions(profile, rule, panel=said, choose=choose, tie_break=settled, seed=seed, **parameters)
-    if plot is not None and len(asked) > 1:  # a picture is of all
+    if files.wanted and len(asked) > 1:  # a picture or report is of all
         asked = [Question.of(profile, rule, choose, settled, seed, parameters, said)]
     with progress_bar(f"Deciding {Path(file).name}") as show:
-        outcomes: Iterable[Outcome] = _decided(asked, show)
-        if plot is not None or tie_break == "error":  # and nothing is printed before it is known that nothing is tied
+        outcomes: Iterable[Outcome] = gate.passing(_decided(asked, show))
+        if files.wanted or tie_break == "error":  # and nothing is printed before it is known that nothing is tied
             outcomes = kept = list(outcomes)
         if tie_break == "error":
             _ = [outcome.chosen for outcome in kept]
         _print(outcomes, profile, as_json, explain, lower_is_better)
-    if plot is not None:
-        from veritally.plots import save
-
-        save(kept[0], plot)
-        say(f"Saved {plot}", err=True)
+    if files.wanted:
+        files.save(kept[0], file, notes)
+    gate.close()
 
 
 def _has_one_noise(profile: Profile, rule: str | None, parameters: dict[str, Any]) -> bool:

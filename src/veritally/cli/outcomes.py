@@ -7,11 +7,12 @@ from rich.bar import Bar
 from rich.console import Console
 from rich.table import Table
 
-from veritally.cli import sentences
 from veritally.cli.screen import NAME, Text, fitted
 from veritally.explain import Explanation
 from veritally.inference.belief import Belief, percent
 from veritally.outcome import Outcome
+from veritally.records import chosen_text
+from veritally.report import sentences
 from veritally.votes.labels import visible
 from veritally.votes.profile import Profile
 
@@ -83,9 +84,9 @@ def _summary(outcome: Outcome) -> tuple[str, ...]:
         sure.append(percent(best[outcome.ordered[0]]))
     voters = [str(outcome.voters), *([] if outcome.panel is None else [f"{outcome.effective_voters:.1f}"])]
     if explanation.runner_up is None:
-        return sentences.chosen(outcome), *sure, "", "", *voters
-    lead = sentences.lead(outcome, explanation, digits=3)
-    return sentences.chosen(outcome), *sure, str(explanation.runner_up), lead, *voters
+        return chosen_text(outcome), *sure, "", "", *voters
+    lead = sentences.lead_text(outcome, explanation, digits=3)
+    return chosen_text(outcome), *sure, str(explanation.runner_up), lead, *voters
 
 
 def _print_single(console: Console, outcome: Outcome, explain: bool) -> None:
@@ -94,16 +95,16 @@ def _print_single(console: Console, outcome: Outcome, explain: bool) -> None:
     )
     console.print(_scores(console, outcome) if outcome.belief is None else _beliefs(console, outcome, outcome.belief))
     explanation = outcome.explain()
-    lines = sentences.verdict(outcome, explanation)
+    lines = sentences.answer(outcome, explanation)
     if outcome.p_best is not None:
-        lines[1:1] = [*sentences.certainty(outcome), *sentences.findings(outcome)]
-    for line in lines:
+        lines += [*sentences.certainty(outcome), *sentences.findings(outcome)]
+    for line in [*lines, *sentences.decided_by(outcome, explanation)]:
         console.print(Text(line), soft_wrap=True)
     if explain:
         if explanation.runner_up is not None and explanation.lead > 0:
             console.print(_contributions(console, explanation))
-        told = (sentences.what_if, sentences.worth, sentences.leniency)
-        for line in (line for say in told for line in say(explanation)):
+        reasons = (sentences.what_if, sentences.worth, sentences.leniency)
+        for line in (line for say in reasons for line in say(explanation)):
             console.print(Text(line), soft_wrap=True)
 
 

@@ -1,6 +1,5 @@
 """Tables of rules, for people to read: what they are, and how well they choose."""
 
-import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
     from veritally.experiments.compare import Comparison
     from veritally.experiments.tables import Reproduction
 
-_ROUNDING = 1e-12  # of the largest regret
-_MOST_DIGITS = 6  # before and behind the point
 _WIDEST = 120  # of a table of numbers, which rather wraps than loses digits
 
 
@@ -39,21 +36,12 @@ def print_comparison(comparison: "Comparison") -> None:
     """Print a rule in each line, that of the lowest regret first."""
     console = Console(highlight=False)
     console.width = max(console.width, _WIDEST)
+    shown = comparison.table()
     table = Table(box=None, header_style="dim", pad_edge=False)
-    table.add_column("rule", no_wrap=True)
-    titles = {"accuracy": "accuracy", "correlation": "correlation", "difference": f"− {comparison.baseline}"}
-    if comparison.worth is not None:
-        titles["worth"] = "worth of counts"
-    for title in ("regret", *titles.values()):
-        table.add_column(title, justify="right", no_wrap=True)
-    rows = comparison.rows()
-    size = max(row["regret"] for row in rows)
-    for row in rows:
-        numbers = [with_error(row[name], row[f"{name}_se"], size) for name in titles]
-        if row["rule"] == comparison.baseline:
-            numbers[2] = ""
-        name = Text(f"{row['rule']} *", style="bold green") if row["best"] else Text(row["rule"])
-        table.add_row(name, with_error(row["regret"], row["se"], size), *numbers)
+    for column, title in enumerate(shown.header):
+        table.add_column(title, justify="right" if column else "left", no_wrap=True)
+    for row in filter(None, shown.rows):
+        table.add_row(*(Text(cell.lines[0], style="bold green" if cell.bold else "") for cell in row))
     console.print(Text(f"{comparison.about}; ± standard errors; * may have the lowest regret (95%)"))
     console.print(table)
 
@@ -81,16 +69,3 @@ def print_reproduction(reproduction: "Reproduction") -> None:
         near = sum(abs(z) <= FAR for z in known)
         far = "; ! marks the others" if near < len(known) else ""
         console.print(Text(f"{near} of {len(known)} published cells lie within 3 standard errors (|z| ≤ 3){far}."))
-
-
-def with_error(number: float, error: float | None, size: float) -> str:
-    """Write a number with as many digits as its standard error leaves it; beside ``size``, mere rounding is 0."""
-    error, least = error or 0.0, _ROUNDING * size
-    if error <= least:
-        return f"{number:.4g}" if abs(number) > least else "0"
-    power = math.floor(math.log10(max(abs(number), error)))
-    if -_MOST_DIGITS <= power <= _MOST_DIGITS:
-        digits = max(0, -math.floor(math.log10(error / 2)))
-        return f"{number:.{digits}f}±{error:.{digits}f}"
-    plain = with_error(number / 10.0**power, error / 10.0**power, size=0.0)
-    return f"({plain})e{power}"

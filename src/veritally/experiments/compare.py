@@ -10,10 +10,11 @@ import numpy as np
 from veritally.arrays import Random
 from veritally.checks import whole
 from veritally.datasets import Dataset
+from veritally.document import Cell, Table, html_table, latex_table
 from veritally.errors import InputError
 from veritally.experiments.chunks import Chunk, check_workers, plan_chunks, running_sums
 from veritally.experiments.labelled_votes import LabelledVotes
-from veritally.experiments.measures import MEASURES, ClusteredMeasures, MeasureSums, summarize
+from veritally.experiments.measures import MEASURES, ClusteredMeasures, MeasureSums, summarize, with_error
 from veritally.experiments.rule_set import Entry, RuleSet
 from veritally.model.scenario import scenario
 from veritally.model.simulation import Backend, Trials, checked_seed
@@ -119,6 +120,35 @@ class Comparison:
         rows = self.rows()
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
+
+    def table(self) -> Table:
+        """Return the comparison as a table of texts: numbers with their standard errors, the best rules in bold."""
+        titles = {"regret": "regret", "accuracy": "accuracy", "correlation": "correlation"}
+        titles["difference"] = f"− {self.baseline}"
+        if self.worth is not None:
+            titles["worth"] = "worth of counts"
+        rows = self.rows()
+        size = max(row["regret"] for row in rows)
+
+        def text(row: dict[str, Any], name: str) -> str:
+            if name == "difference" and row["rule"] == self.baseline:
+                return ""
+            return with_error(row[name], row["se" if name == "regret" else f"{name}_se"], size)
+
+        cells = [
+            [Cell((f"{row['rule']} *" if row["best"] else row["rule"],), row["best"])]
+            + [Cell((text(row, name),)) for name in titles]
+            for row in rows
+        ]
+        return Table(["rule", *titles.values()], cells)
+
+    def to_latex(self) -> str:
+        """Return a LaTeX table; it needs the package booktabs."""
+        return latex_table(self.table())
+
+    def _repr_html_(self) -> str:
+        """Show a table in notebooks."""
+        return html_table(self.table(), f"{self.about}; ± standard errors; * may have the lowest regret (95%)")
 
     def plot(self, path: str | PathLike[str]) -> None:
         """Save a picture of the regrets; needs the extra ``plot``."""

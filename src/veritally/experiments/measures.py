@@ -12,6 +12,8 @@ from veritally.arrays import Array, midranks, namespace
 MEASURES = ("regret", "accuracy", "correlation")
 
 _ROUNDINGS = 8  # of the largest score, and a quarter of the square root of the number of voters: closer ones tie
+_ROUNDING = 1e-12  # of the largest regret
+_MOST_DIGITS = 6  # before and behind the point
 
 
 def measure(scores: Array, truth: Array, tie_breakers: Array, voters: int, names: tuple[str, ...] = MEASURES) -> Array:
@@ -209,3 +211,16 @@ def _error(totals: Array, squares: Array, n: int) -> Array:
     if n < 2:
         return np.full(totals.shape, np.nan)
     return np.sqrt(np.maximum(squares - totals**2 / n, 0) / (n - 1) / n)
+
+
+def with_error(number: float, error: float | None, size: float) -> str:
+    """Write a number with as many digits as its standard error leaves it; beside ``size``, mere rounding is 0."""
+    error, least = error or 0.0, _ROUNDING * size
+    if error <= least:
+        return f"{number:.4g}" if abs(number) > least else "0"
+    power = math.floor(math.log10(max(abs(number), error)))
+    if -_MOST_DIGITS <= power <= _MOST_DIGITS:
+        digits = max(0, -math.floor(math.log10(error / 2)))
+        return f"{number:.{digits}f}±{error:.{digits}f}"
+    plain = with_error(number / 10.0**power, error / 10.0**power, size=0.0)
+    return f"({plain})e{power}"

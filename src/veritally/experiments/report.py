@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from veritally.document import Block, Bullets, Cell, Figure, Heading, Paragraph, Table
 from veritally.experiments.claims import (
     CLAIMS,
     CLEAR,
@@ -14,7 +15,6 @@ from veritally.experiments.claims import (
     paired_differences,
     verdict,
 )
-from veritally.experiments.document import Block, Bullets, Cell, Figure, Heading, Paragraph, Table
 from veritally.experiments.published import published
 from veritally.experiments.rule_set import BEST_OF, Entry
 from veritally.experiments.tables import Reproduction, Result

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from veritally.checks import usable_path
-from veritally.experiments.document import to_html, to_latex, to_markdown
+from veritally.document import to_html, to_latex, to_markdown
 from veritally.experiments.figures import draw
 from veritally.experiments.ledger import Ledger
 from veritally.experiments.report import document

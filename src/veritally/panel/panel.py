@@ -1,5 +1,6 @@
 """Panel: what is said of voters besides how much they saw: which of them err together, and how strongly."""
 
+import html
 import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import numpy as np
 
 from veritally.arrays import Array
 from veritally.checks import usable_path
+from veritally.document import Table, html_table
 from veritally.errors import InputError, quoted
 from veritally.files import write_whole
 from veritally.inference.dispersion import log_typical_count
@@ -277,6 +279,13 @@ class Panel:
         else:
             what = "items that voters share"
         return f"Panel({what}, correlation {self.correlation})"
+
+    def _repr_html_(self) -> str:
+        """Show a table in notebooks: who belongs together."""
+        if self.groups is None:
+            return f"<p>{html.escape(repr(self))}</p>"
+        rows = [[str(group), ", ".join(map(str, members))] for group, members in self.groups.items()]
+        return html_table(Table.of(["group", "voters"], rows, texts=2, sortable=False), repr(self))
 
 
 def _names(labels: Labels, profile: Profile) -> list[tuple[Hashable, ...]]:

@@ -1,7 +1,6 @@
-"""Sentences about an outcome: who won, how sure that is, and what would have changed it."""
+"""Sentences about an outcome: who won, how sure that is, and what would change it."""
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from veritally.explain import Explanation
 from veritally.inference.belief import CLEAR, LEVEL, Belief, percent
 from veritally.inference.pooling import POOLED
 from veritally.outcome import Outcome
+from veritally.records import chosen_text, join_names
 from veritally.votes.description import claims
 
 _WORTH_SAYING = 0.01  # of a probability
@@ -17,6 +17,7 @@ _FEWEST = 2  # alternatives
 _NAMED = 3  # voters on each side of the lead
 ROUNDING = 1e-9  # of the largest contribution
 _MOST_NEAR = 6  # alternatives named that the winner is not clearly better than
+_MOST_BORDERLINE = 12  # alternatives named at the cut
 _MOST_PIVOTAL = 10  # voters named whose absence would change the choice
 
 SIGMA = "σ, the noise (standard deviation) of one observation"
@@ -27,7 +28,7 @@ def method(outcome: Outcome) -> str:
     parameters = ", ".join(
         f"{name.replace('_', ' ')} {f'{value:g}' if isinstance(value, float) else value}"
         for name, value in outcome.parameters.items()
-        if value != "pooled"  # of which a line of its own tells
+        if value != "pooled"  # which has a line of its own
     )
     return f"{outcome.rule} ({parameters})" if parameters else outcome.rule
 
@@ -42,37 +43,47 @@ def voters(outcome: Outcome) -> str:
     return f"{whole:g} voter{'s' if whole != 1 else ''}{ballots}{worth}"
 
 
-def verdict(outcome: Outcome, explanation: Explanation) -> list[str]:
-    """Say who won and by whose votes."""
-    lines = []
+def answer(outcome: Outcome, explanation: Explanation) -> list[str]:
+    """Say who won, or who is chosen."""
     first, second = explanation.winner, explanation.runner_up
     if len(outcome.winners) > 1:
         settled = "" if outcome.tie_break == "error" else f"; the tie-break ({outcome.tie_break}) says {outcome.winner}"
-        lines.append(f"Tie: {join_names(outcome.winners)} share the highest score{settled}.")
-    elif outcome.choose == 1 and second is None:
-        lines.append(f"Winner: {first}, the only alternative with any evidence.")
-    elif outcome.choose == 1:
-        lines.append(f"Winner: {first}{_ahead(outcome, explanation)}.")
+        lines = [f"Tie: {join_names(outcome.winners)} share the highest score{settled}."]
+    elif outcome.choose > 1:
+        lines = []
+    elif second is None:
+        lines = [f"Winner: {first}, the only alternative with any evidence."]
+    else:
+        lines = [f"Winner: {first}{_ahead(outcome, explanation)}."]
     if outcome.choose > 1:
-        lines.append(f"Chosen: {chosen(outcome)}.")
+        lines.append(f"Chosen: {chosen_text(outcome)}.")
         if explanation.lead > 0:
             lines.append(f"Last in: {first}{_ahead(outcome, explanation)}.")
-    if "delta" in outcome.details:
-        one, other = outcome.profile.alternatives
-        lines.append(f"Maximum-likelihood difference {other} − {one}: {float(outcome.details['delta']):+.4g}.")
-    if explanation.lead > 0:
-        whole = explanation.contributions
-        least = ROUNDING * max(map(abs, whole.values()))
-        parts = [(name, part) for name, part in whole.items() if abs(part) > least]
-        helped = [f"{name} ({part:+.3g})" for name, part in parts[:_NAMED] if part > 0]
-        hurt = [f"{name} ({part:+.3g})" for name, part in reversed(parts[-_NAMED:]) if part < 0]
-        unit = "" if outcome.belief is None else " in scores"
-        how = "" if explanation.adds_up else f" (what the lead of {explanation.lead:.3g}{unit} loses without them)"
-        lines.append(f"Decided by{how}: {', '.join(helped) or 'nobody'}; against it: {', '.join(hurt) or 'nobody'}.")
     return lines
 
 
-def lead(outcome: Outcome, explanation: Explanation, digits: int = 4) -> str:
+def decided_by(outcome: Outcome, explanation: Explanation) -> list[str]:
+    """Say whose votes decided it."""
+    lines = []
+    if "delta" in outcome.details:
+        one, other = outcome.profile.alternatives
+        lines.append(f"Maximum-likelihood difference {other} − {one}: {float(outcome.details['delta']):+.4g}.")
+    if not explanation.lead > 0:
+        return lines
+    whole = explanation.contributions
+    least = ROUNDING * max(map(abs, whole.values()))
+    parts = [(name, part) for name, part in whole.items() if abs(part) > least]
+    helped = [f"{name} ({part:+.3g})" for name, part in parts[:_NAMED] if part > 0]
+    hurt = [f"{name} ({part:+.3g})" for name, part in reversed(parts[-_NAMED:]) if part < 0]
+    lines.append(f"Decided by {join_names(helped or ['nobody'])}; against it: {join_names(hurt or ['nobody'])}.")
+    if not explanation.adds_up:
+        unit = "" if outcome.belief is None else " in scores"
+        lead = f"the lead of {explanation.winner} over {explanation.runner_up} ({explanation.lead:.3g}{unit})"
+        lines.append(f"Each number is what {lead} loses without that voter.")
+    return lines
+
+
+def lead_text(outcome: Outcome, explanation: Explanation, digits: int = 4) -> str:
     """Say how far the runner-up is behind, with its unit; by scores, where no more is known; 0 where they tie."""
     belief = outcome.belief
     if belief is None or not explanation.lead > 0:
@@ -101,72 +112,90 @@ def decimals(belief: Belief) -> int:
 def _ahead(outcome: Outcome, explanation: Explanation) -> str:
     """Say of whom the winner, or the last of the chosen, is ahead, and by how much."""
     belief, second = outcome.belief, explanation.runner_up
-    behind = lead(outcome, explanation)
+    behind = lead_text(outcome, explanation)
     if belief is None:
         out = "" if outcome.choose == 1 else ", first out,"
         return f", ahead of {second}{out} by {behind}"
+    distance = f"{behind} behind" if float(behind.split()[0]) > 0 else "level with it"
     if outcome.choose > 1:
-        return f"; first out is {second}, {behind} behind"
-    return f"; next is {second}, {behind} behind (95%: {interval(belief, outcome.alternatives.index(second))})"
-
-
-def chosen(outcome: Outcome) -> str:
-    """Name the chosen, or the tie that stands in the way."""
-    if outcome.tie_break != "error":
-        return ", ".join(map(str, outcome.chosen))
-    names: list[str] = []
-    for tier in outcome.ranking:
-        left = outcome.choose - len(names)
-        if left < len(tier):
-            tie = " = ".join(map(str, tier)) if not names else f"{left} of {join_names(tier)}, who tie"
-            return ", ".join([*names, tie] if left else names)
-        names += map(str, tier)
-    return ", ".join(names)
+        return f"; first out is {second}, {distance}"
+    return f"; next is {second}, {distance} (95%: {interval(belief, outcome.alternatives.index(second))})"
 
 
 def certainty(outcome: Outcome) -> list[str]:
     """Say how sure it is."""
     if outcome.choose > 1 and outcome.belief is not None:
-        return _certainty_at_the_cut(outcome)
+        return _cut(outcome)
     if len(outcome.winners) > 1:
         return []
-    names = outcome.ordered
     best = dict(zip(outcome.alternatives, outcome.p_best, strict=True))
-    near = [name for name in names if name in outcome.credible or name == names[0]]
-    if outcome.belief is not None:
-        others = _clearly(outcome.indistinct)
-    elif len(near) == 1:
-        others = "it stands apart from all others at 95%"
-    else:
-        others = f"the best is among {join_names(near)} with 95%"
-    return [f"{names[0]} is best with {percent(best[names[0]])}; {others}."]
+    first = outcome.ordered[0]
+    lines = [f"{first} has a {percent(best[first])} chance of being best. {_others(outcome)}"]
+    likeliest = max(best, key=best.__getitem__)
+    if best[likeliest] > best[first] + _WORTH_SAYING:
+        lines.append(
+            f"{likeliest} has a larger chance of being best ({percent(best[likeliest])}) but a lower expected quality, "
+            "since less is known of it."
+        )
+    return lines
 
 
-def _clearly(near: list[Any]) -> str:
-    """Say what the winner is clearly better than, or is not; of many, the first few."""
+def _others(outcome: Outcome) -> str:
+    """Say which others may be as good as the winner; of many, the first few."""
+    if outcome.belief is None:
+        near = [name for name in outcome.ordered if name in outcome.credible]
+        if len(near) == 1:
+            return f"No other has more than {1 - LEVEL:.0%}."
+        return f"With {LEVEL:.0%} the best is one of {join_names(near)}."
+    near = outcome.indistinct
     if not near:
-        return f"it is clearly better ({CLEAR:.1%}) than each of the others"
+        return f"Each of the others is clearly worse (with more than {CLEAR:.1%})."
     named = near if len(near) <= _MOST_NEAR else [*near[: _MOST_NEAR - 1], f"{len(near) - _MOST_NEAR + 1} others"]
-    return f"it is not clearly better ({CLEAR:.1%}) than {join_names(named)}"
+    return f"Not clearly worse (less than {CLEAR:.1%} sure): {join_names(named)}."
 
 
-def _certainty_at_the_cut(outcome: Outcome) -> list[str]:
-    """Say whom the choice of several might as well have hit."""
-    k, sure = outcome.choose, dict(zip(outcome.alternatives, outcome.p_chosen, strict=True))
-    names = outcome.ordered
-    inside = [name for name in names[:k] if sure[name] < LEVEL]
-    outside = [name for name in names[k:] if sure[name] > 1 - LEVEL]
-    if not inside and not outside:
-        return [f"They are the best {k} with 95% each."]
-    return [f"At the cut, {join_names([*inside, *outside])} cannot be told apart at 95%."]
+def _cut(outcome: Outcome) -> list[str]:
+    """Say who is among the chosen for sure, who is borderline and who is out."""
+    inside, borderline, outside = outcome.cut
+    sure = dict(zip(outcome.alternatives, outcome.p_chosen, strict=True))
+    lines = [f"In for sure ({LEVEL:.0%} or more): {', '.join(map(str, inside)) or 'none'}."]
+    if borderline:
+        named = [f"{name} ({percent(sure[name])})" for name in borderline[:_MOST_BORDERLINE]]
+        more = f" and {len(borderline) - len(named)} more" if len(borderline) > len(named) else ""
+        lines.append(f"Borderline: {', '.join(named)}{more}.")
+    if len(outside) > _MOST_NEAR:
+        lines.append(f"Out ({1 - LEVEL:.0%} or less): the other {len(outside)}.")
+    elif outside:
+        lines.append(f"Out ({1 - LEVEL:.0%} or less): {', '.join(map(str, outside))}.")
+    return lines
+
+
+def shortfall(outcome: Outcome, required: float) -> str | None:
+    """Say what is missing for all of the chosen to be so sure; None if nothing is."""
+    if outcome.sureness >= required:
+        return None
+    sure, k = dict(zip(outcome.alternatives, outcome.p_chosen, strict=True)), outcome.choose
+    what = "best" if k == 1 else f"among the best {k}"
+    if outcome.tie_break == "error" and sum(map(len, outcome.ranking[:1])) > 1 == k:
+        return f"Not sure enough ({100 * required:g}% required): {join_names(outcome.winners)} tie."
+    short = [name for name in outcome.ordered[:k] if sure[name] < required]
+    rivals = [name for name in outcome.ordered[k:] if sure[name] > 1 - max(required, LEVEL)] or outcome.ordered[
+        k : k + 1
+    ]
+    named = join_names([f"{name} {percent(sure[name])}" for name in short])
+    missing = f"Not sure enough ({100 * required:g}% required): chance of being {what} only {named}."
+    if not rivals:
+        return missing
+    few = [*rivals[: _MOST_NEAR - 1], f"{len(rivals) - _MOST_NEAR + 1} others"] if len(rivals) > _MOST_NEAR else rivals
+    return f"{missing} Missing: evidence that separates {join_names(short)} from {join_names(few)}."
 
 
 def pooled(outcome: Outcome) -> list[str]:
-    """Say what all decisions told about their noise together, or that they are too few for it."""
+    """Say what all decisions say about their noise together, or that they are too few for it."""
     if outcome.parameters.get("scale") != "pooled":
         return []
     if not outcome.pooled_noise:
-        return [f"There are fewer than {POOLED} decisions of a kind whose noise could be pooled: each has its own."]
+        return [f"Fewer than {POOLED} decisions of a kind: the noise of each is estimated by itself."]
     lines = []
     for noise in outcome.pooled_noise:
         what = "σ/τ" if noise.unknown == "sigma" else "τ"
@@ -180,34 +209,37 @@ def pooled(outcome: Outcome) -> list[str]:
 
 
 def findings(outcome: Outcome) -> list[str]:
-    """Say what was found out on the way."""
+    """Say what was estimated or allowed for."""
     lines, belief, scale = [], outcome.belief, outcome.scale
     if scale is not None and scale[1] < scale[2]:
         ratio, low, high = map(float, scale)
-        how = "by all decisions and this one" if outcome.pooled_noise else "one observation's noise to the spread"
-        lines.append(f"Estimated: σ/τ = {ratio:.2g} ({low:.2g} to {high:.2g}), {how}.")
+        source = "all decisions and this one" if outcome.pooled_noise else "these votes"
+        lines.append(
+            f"Noise, estimated from {source}: one observation varies {ratio:.2g} times as much as true quality does "
+            f"(σ/τ; 95%: {low:.2g} to {high:.2g})."
+        )
         if len(outcome.alternatives) == _FEWEST and not outcome.pooled_noise:
             lines.append(
-                "Votes on two alternatives hardly tell that: give --sigma and --tau if you know about what they are."
+                "Two alternatives say little about the noise: give --sigma and --tau if you know them roughly."
             )
     noise = float(outcome.details.get("p_noise", 0))
     if noise > _WORTH_SAYING:
-        lines.append(f"Chance that the votes are nothing but noise: {percent(noise)} (50% before seeing them).")
+        lines.append(f"Chance that the votes are pure noise: {percent(noise)} (50% before seeing them).")
     if belief is None:
         return lines
     if belief.in_sigma:
         lines.insert(0, f"Distances are in units of {SIGMA}.")
     if not np.isnan(belief.count_error):
-        lines.append(f"Allowed for: errors of counts of size {float(belief.count_error):.2g}.")
+        lines.append(f"Allowed for: errors in the counts, of size {float(belief.count_error):.2g}.")
     if not np.isnan(belief.omega):
         lines.append(f"Allowed for: voters who differ by ω = {float(belief.omega):.2g} however much they saw.")
-    lines += _panel(outcome)
+    lines += panel(outcome)
     if "cap" not in outcome.parameters:
-        lines += [f"Mind that {claim}; --cap limits what that does." for claim in claims(outcome.profile)]
+        lines += [f"Note that {claim}; --cap limits what that does." for claim in claims(outcome.profile)]
     return lines
 
 
-def _panel(outcome: Outcome) -> list[str]:
+def panel(outcome: Outcome) -> list[str]:
     """Say what was found out about voters."""
     lines = shared(outcome)
     if outcome.details.get("leniency", 0) > 0:
@@ -217,16 +249,14 @@ def _panel(outcome: Outcome) -> list[str]:
 
 
 def shared(outcome: Outcome) -> list[str]:
-    """Say how strongly voters who belong together err together, in all decisions."""
+    """Say how strongly voters of a group err together, in all decisions."""
     lines, panel = [], outcome.panel
     if panel is not None and panel.items is not None:
         part = float(np.mean(outcome.details["correlation"]))
-        lines.append(
-            f"Allowed for: {part:.0%} of the noise of a look belongs to its item, which others may have seen too."
-        )
+        lines.append(f"Allowed for: {part:.0%} of the noise of a look comes from its item, which others may share.")
     elif panel is not None and panel.correlation == "estimated":
         rho = float(np.mean(outcome.details["correlation"]))
-        lines.append(f"Estimated: the errors of voters who belong together correlate by about {rho:.2g}.")
+        lines.append(f"Estimated: the errors of voters of the same group correlate by about {rho:.2g}.")
     return lines
 
 
@@ -239,8 +269,8 @@ def worth(explanation: Explanation) -> list[str]:
     order = sorted(without, key=without.__getitem__)
     named = ", ".join(f"{name} {without[name]:.1f}" for name in order[:_MOST_PIVOTAL])
     more = f", others up to {without[order[-1]]:.1f}" if len(order) > _MOST_PIVOTAL else ""
-    shared = f"The panel is worth {whole:.1f} voters like its best, {apart:.1f} if nobody shared errors"
-    return [f"{shared}; without {named}{more}."]
+    shared = f"The panel is worth {whole:.1f} voters like its best; {apart:.1f} if nobody shared errors"
+    return [f"{shared}. Without {named}{more}."]
 
 
 def leniency(explanation: Explanation) -> list[str]:
@@ -250,14 +280,13 @@ def leniency(explanation: Explanation) -> list[str]:
         return []
     harsh = [f"{name} ({by:+.2g})" for name, by in order[:_NAMED] if by < 0]
     lenient = [f"{name} ({by:+.2g})" for name, by in order[: -_NAMED - 1 : -1] if by > 0]
-    return [f"Most harsh: {', '.join(harsh) or 'nobody'}; most lenient: {', '.join(lenient) or 'nobody'}."]
+    return [f"Harshest: {', '.join(harsh) or 'nobody'}; most lenient: {', '.join(lenient) or 'nobody'}."]
 
 
 def what_if(explanation: Explanation) -> list[str]:
-    """Say what would have changed the choice."""
-    what = "the winner" if explanation.outcome.choose == 1 else "the chosen"
+    """Say what would change the choice."""
     k = explanation.outcome.choose
-
+    what = "the winner" if k == 1 else "the chosen"
     now = list(explanation.outcome.ordered[:k])
 
     def would(names: list[Any]) -> str:
@@ -269,23 +298,17 @@ def what_if(explanation: Explanation) -> list[str]:
         return f"{what} would be {join_names(names)}"
 
     lines = [
-        f"Without {name} {would(names) if names else 'nothing would be left to decide by'}."
+        f"Without {name} {would(names) if names else 'there would be nothing to decide by'}."
         for name, names in list(explanation.pivotal.items())[:_MOST_PIVOTAL]
     ]
     if (more := len(explanation.pivotal) - _MOST_PIVOTAL) > 0:
-        lines.append(f"The same or other changes follow from leaving out {more} more voters.")
+        lines.append(f"Leaving out any of {more} more voters would change it too.")
     if len(explanation.outcome.winners) > 1 and not lines and not explanation.counts_mattered:
         return []
     if not lines:
-        lines.append(f"No single voter, left out, would change {what}.")
+        lines.append(f"Leaving out any single voter would not change {what}.")
     counts = np.asarray(explanation.outcome.profile.counts)
     if np.ptp(counts[counts > 0]) > 0:
         equal = would(explanation.equal_counts) if explanation.counts_mattered else f"{what} would be the same"
         lines.append(f"With equal counts {equal}.")
     return lines
-
-
-def join_names(names: Sequence[Any]) -> str:
-    """Join names as in "A, B and C"."""
-    *most, last = map(str, names)
-    return f"{', '.join(most)} and {last}" if most else last

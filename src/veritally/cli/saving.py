@@ -1,0 +1,76 @@
+"""What ``decide`` saves beside what it prints: reports and a picture."""
+
+import hashlib
+import shlex
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from veritally.cli.screen import say
+from veritally.errors import InputError
+from veritally.outcome import Outcome
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files that a user asks for."""
+
+    reports: tuple[str, ...]
+    plot: str | None
+    top: int | None
+    title: str | None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there are any."""
+        return bool(self.reports) or self.plot is not None
+
+    def check(self, force: bool) -> None:
+        """Refuse what cannot be saved, before there is any work to lose."""
+        if self.top is not None and self.plot is None:
+            raise InputError("--top says how much a picture shows; give --plot FILE, too")
+        if self.title is not None and not self.wanted:
+            raise InputError("--title is for a report or picture; give --report FILE or --plot FILE, too")
+        if self.plot is not None:
+            from veritally.plots import require_picture
+
+            require_picture(self.plot, force)
+        for path in self.reports:
+            from veritally.report.writing import require_report
+
+            require_report(path, force)
+
+    def save(self, outcome: Outcome, file: str, notes: Sequence[str]) -> None:
+        """Save all of them."""
+        if self.plot is not None:
+            from veritally.plots import save
+
+            save(outcome, self.plot, title=self.title, top=self.top)
+            say(f"Saved {self.plot}", err=True)
+        for path in self.reports:
+            from veritally.report.writing import write_report
+
+            write_report(
+                outcome,
+                path,
+                title=self.title or "",
+                source="standard input" if file == "-" else Path(file).name,
+                checksum="" if file == "-" else hashlib.sha256(Path(file).read_bytes()).hexdigest(),
+                command=shlex.join(["veritally", *sys.argv[1:]]),
+                notes=notes,
+            )
+            say(f"Saved {path}", err=True)
+
+
+@contextmanager
+def kept_warnings() -> Iterator[list[str]]:
+    """Keep what is warned of, for a report, and warn of it afterwards as usual."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        yield notes
+    for warning in caught:
+        notes.append(str(warning.message))
+        warnings.warn(warning.message, stacklevel=2)

@@ -1,0 +1,190 @@
+"""An outcome as plain data: one record for JSON, a row for each alternative, tables for notebooks."""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from veritally.arrays import Array
+from veritally.document import Table
+from veritally.errors import TieError
+from veritally.inference.belief import DISTANCES, Belief, percent
+
+if TYPE_CHECKING:
+    from veritally.outcome import Outcome
+
+_MOST_ROWS = 60  # of a table in a notebook
+
+
+def record(outcome: "Outcome") -> dict[str, Any]:
+    """Return a single decision as plain objects, names as text."""
+    tied = len(outcome.winners) > 1 and outcome.tie_break == "error"
+    result: dict[str, Any] = {
+        "rule": outcome.rule,
+        "winner": None if tied else str(outcome.winner),
+        "winners": _texts(outcome.winners),
+        "ranking": [_texts(tier) for tier in outcome.ranking],
+        "scores": _by_name(outcome, outcome.scores),
+        "voters": outcome.voters,
+        "alternatives": len(outcome.alternatives),
+        "status": outcome.status,
+        "warnings": list(outcome.warnings),
+    }
+    if outcome.choose > 1:
+        try:
+            result["chosen"] = _texts(outcome.chosen)
+        except TieError:
+            result["chosen"] = None
+    if outcome.belief is not None:
+        result |= _sureness(outcome, outcome.belief)
+        if outcome.choose > 1:
+            result["p_chosen"] = _by_name(outcome, outcome.p_chosen)
+    elif outcome.p_best is not None:
+        result |= {"p_best": _by_name(outcome, outcome.p_best), "credible": _texts(outcome.credible)}
+    if outcome.p_chosen is not None:
+        names = zip(("in", "borderline", "out"), map(_texts, outcome.cut), strict=True)
+        result |= {"cut": dict(names), "sureness": outcome.sureness}
+    if outcome.scale is not None:
+        result["sigma_over_tau"] = dict(zip(("estimate", "low", "high"), map(float, outcome.scale), strict=True))
+    if outcome.pooled_noise:
+        result["pooled_noise"] = [noise.to_dict() for noise in outcome.pooled_noise]
+    if outcome.panel is not None:
+        result["effective_voters"] = outcome.effective_voters
+    for name, value in outcome.details.items():
+        result.setdefault(name, float(value) if math.isfinite(value) else str(float(value)))
+    return result
+
+
+def _sureness(outcome: "Outcome", belief: Belief) -> dict[str, Any]:
+    """Return what is known beyond the scores."""
+
+    def intervals(low: Array, high: Array) -> dict[str, list[float]]:
+        names = map(str, outcome.alternatives)
+        return {name: [float(a), float(b)] for name, a, b in zip(names, low, high, strict=True)}
+
+    return {
+        "p_best": _by_name(outcome, belief.p_best),
+        "intervals": intervals(belief.low, belief.high),
+        "distance": _by_name(outcome, belief.distance),
+        "distance_intervals": intervals(belief.distance_low, belief.distance_high),
+        "distance_unit": outcome.distance_unit,
+        "expected_regret": _by_name(outcome, belief.regret),
+        "expected_kendall": outcome.expected_kendall,
+        "kendall_ranking": _texts(outcome.kendall_ranking),
+        "credible": _texts(outcome.credible),
+        "indistinct": _texts(outcome.indistinct),
+        "tiers": [_texts(tier) for tier in outcome.tiers],
+        "sigma": _by_name(outcome, belief.sigma),
+        "tau": float(belief.tau),
+        "count_error": None if np.isnan(belief.count_error) else float(belief.count_error),
+        "omega": None if np.isnan(belief.omega) else float(belief.omega),
+        "exact_draws": bool(belief.exact),
+    }
+
+
+def _texts(names: Any) -> list[str]:
+    return list(map(str, names))
+
+
+def _by_name(outcome: "Outcome", x: Any) -> dict[str, float]:
+    return {str(name): float(value) for name, value in zip(outcome.alternatives, x, strict=True)}
+
+
+def alternative_rows(outcome: "Outcome") -> list[dict[str, Any]]:
+    """Return a row for each alternative of a single decision, best first; those that tie share the better rank."""
+    rows, rank = [], 1
+    voters, counts = seen_by(outcome)
+    tier_of = {} if outcome.belief is None else {j: t for t, tier in enumerate(outcome.clear_tiers, 1) for j in tier}
+    for tied in outcome.tier_positions:
+        for j in tied:
+            row = {"alternative": outcome.alternatives[j], "score": float(outcome.scores[j])}
+            row |= {"rank": rank, "winner": rank == 1, "voters": voters[j], "count": counts[j]}
+            if outcome.p_best is not None:
+                row["p_best"] = float(outcome.p_best[j])
+            if outcome.belief is not None:
+                row |= {"p_chosen": float(outcome.p_chosen[j]), "tier": tier_of[j]}
+                row |= {"estimate": float(outcome.scores[j])}
+                row |= {f"estimate_{end}": float(getattr(outcome.belief, end)[j]) for end in ("low", "high")}
+                row |= {name: float(getattr(outcome.belief, name)[j]) for name in DISTANCES}
+                row["distance_unit"] = outcome.distance_unit
+            rows.append(row)
+        rank += len(tied)
+    return rows
+
+
+def seen_by(outcome: "Outcome") -> tuple[list[float], list[float]]:
+    """Return how many voters saw each alternative of a single decision, and how much they saw in total."""
+    profile = outcome.profile
+    counts, times = np.asarray(profile.counts, dtype=float), np.asarray(profile.multiplicity, dtype=float)[:, None]
+    place = {name: j for j, name in enumerate(profile.alternatives)}
+    kept = [place[name] for name in outcome.alternatives]
+    voters, total = np.sum((counts > 0) * times, axis=0)[kept], np.sum(counts * times, axis=0)[kept]
+    return _whole_if_possible(voters), _whole_if_possible(total)
+
+
+def _whole_if_possible(x: Array) -> list[float]:
+    return [int(one) for one in x] if np.all(x % 1 == 0) else x.tolist()
+
+
+def chosen_text(outcome: "Outcome") -> str:
+    """Name the chosen, or the tie that is in the way."""
+    if outcome.tie_break != "error":
+        return ", ".join(_texts(outcome.chosen))
+    names: list[str] = []
+    for tier in outcome.ranking:
+        left = outcome.choose - len(names)
+        if left < len(tier):
+            tie = " = ".join(_texts(tier)) if not names else f"{left} of {join_names(tier)}, who tie"
+            return ", ".join([*names, tie] if left else names)
+        names += _texts(tier)
+    return ", ".join(names)
+
+
+def join_names(names: Sequence[Any]) -> str:
+    """Join names as in "A, B and C"."""
+    *most, last = map(str, names)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def alternatives_table(outcome: "Outcome") -> tuple[Table, str]:
+    """Return a single decision as a table for notebooks, with its caption."""
+    rows = alternative_rows(outcome)
+    numbers = {"score": "score", "voters": "voters", "count": "count"}
+    if outcome.belief is not None:
+        unit = "" if outcome.distance_unit == "votes" else "σ "
+        chance = "P(best)" if outcome.choose == 1 else f"P(best {outcome.choose})"
+        numbers = {
+            "distance": f"{unit}behind",
+            "tier": "tier",
+            "p_chosen": chance,
+            "voters": "voters",
+            "count": "count",
+        }
+    elif outcome.p_best is not None:
+        numbers = {"score": "score", "p_best": "P(best)", "voters": "voters", "count": "count"}
+
+    def text(name: str, number: float) -> str:
+        return percent(number) if name.startswith("p_") else f"{number:.4g}"
+
+    cells = [
+        [str(row["rank"]), str(row["alternative"]), *(text(name, row[name]) for name in numbers)]
+        for row in rows[:_MOST_ROWS]
+    ]
+    more = f", the best {_MOST_ROWS} of them below" if len(rows) > _MOST_ROWS else ""
+    caption = f"{outcome.rule}: {outcome.voters} voters, {len(rows)} alternatives{more}"
+    return Table.of(["", "alternative", *numbers.values()], cells, texts=2, sortable=False), caption
+
+
+def decisions_table(outcome: "Outcome") -> tuple[Table, str]:
+    """Return the decisions of a batch as a table for notebooks, with its caption."""
+    singles = outcome.singles()
+    sure = outcome.p_chosen is not None
+    cells = [
+        [str(name), chosen_text(one), *([percent(one.sureness)] if sure else []), str(one.voters)]
+        for name, one in singles[:_MOST_ROWS]
+    ]
+    best = "best" if outcome.choose == 1 else f"best {outcome.choose}"
+    more = f", the first {_MOST_ROWS} of them below" if len(singles) > _MOST_ROWS else ""
+    header = ["decision", best, *(["sureness"] if sure else []), "voters"]
+    return Table.of(header, cells, texts=2, sortable=False), f"{outcome.rule}: {len(singles)} decisions{more}"

@@ -1,0 +1,247 @@
+"""The answer as a document: what comes out, how sure that is, why, and how to repeat it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from veritally.document import Block, Bullets, Chart, Heading, Paragraph, Row, Section, Table
+from veritally.explain import Explanation
+from veritally.inference.belief import percent
+from veritally.outcome import Outcome
+from veritally.records import chosen_text, seen_by
+from veritally.report import sentences
+from veritally.versions import versions
+from veritally.votes.labels import visible
+
+_MOST_DECISIONS = 100  # that are told in full
+_MOST_VOTERS = 200  # rows of a table of voters
+_MOST_TIERS = 12  # that are listed
+
+_MODEL = (
+    "Probabilities follow from a model: counts mean what they say, and voters err independently unless a panel says "
+    "otherwise. The documentation (limits) says how well such probabilities agree with known truths."
+)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where an outcome comes from, so that it can be repeated.
+
+    Attributes
+    ----------
+    title
+        What is written above the report; by default the source.
+    source
+        The name of the vote file.
+    checksum
+        Its SHA-256.
+    command
+        The command that decides it so.
+    notes
+        What was remarked on while the votes were read.
+    date
+        When, as text.
+    """
+
+    title: str = ""
+    source: str = ""
+    checksum: str = ""
+    command: str = ""
+    notes: Sequence[str] = field(default_factory=tuple)
+    date: str = ""
+
+
+def document(outcome: Outcome, origin: Origin) -> list[Block]:
+    """Return the whole report."""
+    title = Heading(visible(origin.title or origin.source or "What is best"), level=1)
+    body = _many(outcome) if outcome.profile.batch else _single(outcome)
+    return [title, *body, *_warnings(outcome, origin), *_settings(outcome, origin)]
+
+
+def _single(outcome: Outcome) -> list[Block]:
+    """Tell of one decision."""
+    explanation = outcome.explain()
+    first, *others = sentences.answer(outcome, explanation)
+    lines = [*others, *([] if outcome.p_best is None else sentences.certainty(outcome))]
+    return [
+        Paragraph(visible(first), large=True),
+        *(Paragraph(visible(line)) for line in lines),
+        _chart(outcome),
+        Heading("Alternatives"),
+        alternatives(outcome),
+        *_tiers(outcome),
+        *_reasons(outcome, explanation),
+        *_voters(outcome, explanation),
+    ]
+
+
+def _many(outcome: Outcome) -> list[Block]:
+    """Tell of many decisions: all in a table, the first of them in full."""
+    singles = outcome.singles()
+    rows = []
+    for name, one in singles:
+        explanation = one.explain()
+        sure = [] if one.p_chosen is None else [percent(one.sureness)]
+        second, lead = explanation.runner_up, sentences.lead_text(one, explanation, digits=3)
+        names = map(visible, (str(name), chosen_text(one), "" if second is None else str(second)))
+        rows.append([*names, *sure, "" if second is None else lead, str(one.voters)])
+    best = "Best" if outcome.choose == 1 else f"Best {outcome.choose}"
+    header = ["Decision", best, "Next", *([] if outcome.p_chosen is None else ["Sureness"]), "Lead", "Voters"]
+    shown = singles[:_MOST_DECISIONS]
+    more = f"The first {_MOST_DECISIONS} of {len(singles)} decisions in full:" if len(shown) < len(singles) else ""
+    return [
+        Paragraph(f"{len(singles):,} decisions by {sentences.method(outcome)}.", large=True),
+        *map(Paragraph, [*sentences.pooled(outcome), *sentences.shared(outcome)]),
+        Table.of(header, rows, texts=3),
+        *([Paragraph(more)] if more else []),
+        *(Section(visible(f"Decision {name}"), _single(one)) for name, one in shown),
+    ]
+
+
+def _chart(outcome: Outcome) -> Chart:
+    """Draw distances from the winner and chances, or scores where no more is known."""
+    belief, k = outcome.belief, outcome.choose
+    rows = []
+    for place, j in enumerate(outcome.ordered_positions()):
+        chance = None if outcome.p_chosen is None else float(outcome.p_chosen[j])
+        if belief is None:
+            middle, low, high = float(outcome.scores[j]), None, None
+        else:
+            middle, high, low = (-float(x[j]) for x in (belief.distance, belief.distance_low, belief.distance_high))
+        note = f"{outcome.scores[j]:.4g}" if chance is None else percent(chance)
+        rows.append(Row(visible(str(outcome.alternatives[j])), middle, low, high, chance, note, strong=place < k))
+    best = "chance of being best" if k == 1 else f"chance of being among the best {k}"
+    note = f"right: {best}"
+    if belief is None:
+        scale, note = f"Score by {outcome.rule}", "" if outcome.p_chosen is None else note
+    else:
+        unit = "σ, the noise of one observation" if belief.in_sigma else "the unit of the votes"
+        scale = f"Behind the winner, in {unit}: worse to the left; lines are 95% intervals"
+    described = f"{scale}; {note}. The table below has the numbers."
+    return Chart(rows, scale, note, described, cut=k if 1 < k < len(rows) else None)
+
+
+def alternatives(outcome: Outcome) -> Table:
+    """Return the table of alternatives, best first."""
+    belief, k = outcome.belief, outcome.choose
+    voters, counts = seen_by(outcome)
+    columns: dict[str, list[str]] = {}
+    order = outcome.ordered_positions()
+    if belief is None:
+        columns["Score"] = [f"{outcome.scores[j]:.4g}" for j in order]
+    else:
+        digits = sentences.decimals(belief)
+        if bool(outcome.profile.ballots.anchored):
+            columns["Estimate"] = [f"{float(outcome.scores[j]):.{digits}f}" for j in order]
+        unit = " (σ)" if belief.in_sigma else ""
+        columns[f"Behind{unit}"] = [f"{belief.distance[j]:z.{digits}f}" for j in order]
+        columns["95% interval"] = [sentences.interval(belief, j) for j in order]
+    if outcome.p_chosen is not None:
+        columns["P(best)" if k == 1 else f"P(best {k})"] = [percent(outcome.p_chosen[j]) for j in order]
+    if belief is not None:
+        if k > 1:
+            standing = dict.fromkeys(outcome.cut.inside, "in") | dict.fromkeys(outcome.cut.outside, "out")
+            columns["Standing"] = [standing.get(outcome.alternatives[j], "borderline") for j in order]
+        tier_of = {j: tier for tier, own in enumerate(outcome.clear_tiers, 1) for j in own}
+        columns["Tier"] = [str(tier_of[j]) for j in order]
+    columns["Voters"] = [f"{voters[j]:g}" for j in order]
+    columns["Count"] = [f"{counts[j]:g}" for j in order]
+    tied = outcome.tier_positions
+    rank = {j: str(1 + sum(map(len, tied[:place]))) for place, own in enumerate(tied) for j in own}
+    names = [visible(str(outcome.alternatives[j])) for j in order]
+    rows = [[rank[j], name, *cells] for j, name, *cells in zip(order, names, *columns.values(), strict=True)]
+    return Table.of(["Rank", "Alternative", *columns], rows, texts=2)
+
+
+def _tiers(outcome: Outcome) -> list[Block]:
+    """List tiers, and say how much of the ranking is expected to be wrong."""
+    if outcome.belief is None or len(outcome.alternatives) == 1:
+        return []
+    tiers, n = outcome.tiers, len(outcome.alternatives)
+    listed = [f"Tier {t}: {', '.join(map(str, tier))}" for t, tier in enumerate(tiers[:_MOST_TIERS], 1)]
+    if len(tiers) > _MOST_TIERS:
+        listed.append(f"{len(tiers) - _MOST_TIERS} more tiers: see the table")
+    pairs = n * (n - 1) // 2
+    wrong = f"Of all {pairs:,} pairs, about {outcome.expected_kendall:.1f} are expected to be in the wrong order here"
+    order, more = ", ".join(map(str, outcome.kendall_ranking[:_MOST_TIERS])), ", …" if n > _MOST_TIERS else ""
+    better = "" if outcome.kendall_ranking == outcome.ordered else f". The order with the fewest is {order}{more}"
+    return [
+        Heading("Tiers"),
+        Paragraph(
+            "The first of a tier is not clearly better than the rest of its tier. It is clearly better (with more than "
+            "97.5%) than everything in later tiers."
+        ),
+        Bullets([visible(line) for line in listed]),
+        Paragraph(visible(f"{wrong}{better}.")),
+    ]
+
+
+def _reasons(outcome: Outcome, explanation: Explanation) -> list[Block]:
+    """Tell who decided it, and what would change it."""
+    decided = [Paragraph(visible(line)) for line in sentences.decided_by(outcome, explanation)]
+    changes = [visible(line) for line in sentences.what_if(explanation)]
+    blocks: list[Block] = [Heading("Who decided it"), *decided] if decided else []
+    if changes:
+        blocks += [Heading("What would change it"), Bullets(changes)]
+    found = [] if outcome.p_best is None else sentences.findings(outcome)
+    panel = [*sentences.worth(explanation), *sentences.leniency(explanation)]
+    if found or panel:
+        blocks += [Heading("What was estimated or allowed for"), Bullets([visible(line) for line in [*found, *panel]])]
+    return blocks
+
+
+def _voters(outcome: Outcome, explanation: Explanation) -> list[Block]:
+    """List voters: how much each saw, and what each does to the lead."""
+    profile = outcome.profile
+    counts = np.asarray(profile.counts, dtype=float)
+    parts = explanation.contributions if explanation.runner_up is not None and explanation.lead > 0 else {}
+    group_of = {} if outcome.panel is None else {str(name): group for name, group in outcome.panel.group_of.items()}
+    without, lenient = explanation.effective_voters_without, explanation.leniency
+    header = ["Voter", *(["Group"] if group_of else []), "Alternatives seen", "Count"]
+    effect = "Part of the lead" if explanation.adds_up else "Lead lost without"
+    header += [
+        title for title, own in ((effect, parts), ("Panel's worth without", without), ("Leniency", lenient)) if own
+    ]
+    rows = []
+    voting = [i for i in range(len(profile.voters)) if counts[i].any()]
+    order = sorted(voting, key=lambda i: -abs(parts.get(profile.voters[i], 0.0)))
+    for i in order[:_MOST_VOTERS]:
+        name = profile.voters[i]
+        row = [visible(str(name)), *([visible(str(group_of.get(str(name), "")))] if group_of else [])]
+        row += [f"{np.count_nonzero(counts[i])}", f"{counts[i].sum():g}"]
+        row += [f"{own[name]:{form}}" for own, form in ((parts, "+.3g"), (without, ".1f"), (lenient, "+.2g")) if own]
+        rows.append(row)
+    more = f"The {_MOST_VOTERS} of {len(order)} voters who matter most." if len(order) > _MOST_VOTERS else ""
+    return [
+        Heading("Voters"),
+        *([Paragraph(more)] if more else []),
+        Table.of(header, rows, texts=2 if group_of else 1),
+    ]
+
+
+def _warnings(outcome: Outcome, origin: Origin) -> list[Block]:
+    """List what deserves a look."""
+    lines = list(dict.fromkeys([*origin.notes, *outcome.warnings]))
+    return [Heading("Notes and warnings"), Bullets([visible(line) for line in lines])] if lines else []
+
+
+def _settings(outcome: Outcome, origin: Origin) -> list[Block]:
+    """Say what is needed to repeat it."""
+    profile = outcome.profile
+    size = f"{profile.shape[-2]:,} voters, {profile.shape[-1]:,} alternatives"
+    decisions = f"{profile.batch[0]:,} decisions, up to " if profile.batch else ""
+    facts = {
+        "Votes": origin.source,
+        "SHA-256 of the file": origin.checksum,
+        "Size": f"{decisions}{size}, {profile.kind}",
+        "Rule": sentences.method(outcome),
+        "Chosen": f"the best {outcome.choose}" if outcome.choose > 1 else "",
+        "Tie-break": outcome.tie_break if outcome.tie_break != "error" else "",
+        "Seed": str(outcome.seed[0]),
+        "Command": f"`{origin.command}`" if origin.command else "",
+        "Software": ", ".join(f"{name} {version}" for name, version in versions("veritally", "numpy", "scipy").items()),
+        "Made on": origin.date,
+    }
+    listed = [visible(f"{name}: {value}") for name, value in facts.items() if value]
+    return [Heading("Data and settings"), Bullets(listed), *([] if outcome.p_best is None else [Paragraph(_MODEL)])]
