@@ -176,7 +176,7 @@ def _groups() -> Iterable[str]:
 
 def _halves() -> Iterable[str]:
     """Table what groups that do not exist cost."""
-    yield "| alternatives, σ² | regret, no groups | halves less no groups | said − right, no groups | said − right, halves |"
+    yield "| alternatives, σ² | regret, no groups | halves − no groups | said − right, no groups | … with halves |"
     yield "|---|---:|---:|---:|---:|"
     rows = {(row["condition"], row["method"]): row for row in _panel("halves")}
     for condition in dict.fromkeys(condition for condition, _ in rows):
@@ -242,7 +242,7 @@ def _found() -> Iterable[str]:
 
 def _positions() -> Iterable[str]:
     """Table how often who prefers the first place is found, and somebody else who does not."""
-    yield "| one of ten voters prefers the first of two | comparisons per voter | found | others named, per 1,000 files |"
+    yield "| one of ten prefers the first of two | comparisons per voter | found | others named, per 1,000 files |"
     yield "|---|---:|---:|---:|"
     for row in _panel("oddities"):
         if row["votes"] == "pairs":
