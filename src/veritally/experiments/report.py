@@ -52,8 +52,8 @@ def document(reproduction: Reproduction, command: str, figures: bool) -> list[Bl
         Paragraph(
             "Do the published tables come out again? Pitis & Zhang, Objective Social Choice (AAMAS 2020), compare "
             "rules by regret: the true quality of the best alternative less that of the chosen one. This report "
-            f"measures their tables again, with 10 alternatives and {setting['instances']:,} instances a column. All rules "
-            "see the same instances, and ties are broken at random."
+            f"measures their tables again, with 10 alternatives and {setting['instances']:,} instances a column. All "
+            "rules see the same instances, and ties are broken at random."
         ),
         Paragraph(f"Made by `{command}` (seed {setting['seed']}; {setting['device']}; {made_of}).{_noted(setting)}"),
         *_agreement(results),
