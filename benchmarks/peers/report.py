@@ -62,7 +62,7 @@ What each method is given, and what it cannot use:
 """
 
 _README = """\
-# Other libraries beside our rules, measured
+# Other libraries and our rules, measured
 
 These tables have every figure of the comparison with other libraries.
 [Benchmarks](../benchmarks.md#beside-other-libraries) summarises them and describes the methods. `make peers` measures
