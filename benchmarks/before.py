@@ -116,7 +116,7 @@ def table(now: dict[str, float], before: dict[str, float]) -> Iterator[dict[str,
 def written(lines: list[dict[str, Any]]) -> str:
     """Write the table in Markdown."""
     parts = [
-        "| what | now | against | that | ratio | at most | the same before |",
+        "| what | now | reference | reference time | ratio | at most | the same before |",
         "|---|---:|---|---:|---:|---:|---:|",
     ]
     for line in lines:
@@ -194,12 +194,16 @@ def section(lines: list[dict[str, Any]]) -> str:
     """Write the section of the page."""
     return (
         "## Before and after\n\n"
-        f"What inference takes beside what it took before it was rewritten ({BEFORE}), by `make bench`: CPU time of "
-        f"one thread, both in turn, the quickest of three; what takes more than {LONG:.0f} s is measured once. Truths "
-        "are N(0, 1), counts 1 to 50, votes are rankings of means with σ = 10. 200 × (24 × 2) stands for 200 decisions "
-        f"by 24 voters on 2 alternatives. Times of one decision are the mean of {ALONE}, each by itself; of 30 × 60, "
-        "of the first. *The same before* is what the work of the first column took before, where that was measured; "
-        f"P(best) was for one decision at a time then, so that it is {ALONE} of them, scaled.\n\n{written(lines)}"
+        f"How much faster did inference become when it was rewritten? *Before* is commit {BEFORE}. Some references are "
+        "not the same work: the aim for unknown σ is a multiple of the earlier time with σ given.\n\n"
+        "- Times are CPU times of one thread, both versions in turn, the quickest of three. Work that takes more than "
+        f"{LONG:.0f} s is measured once.\n"
+        "- Truths are N(0, 1), counts are 1 to 50, and votes are rankings of means with σ = 10.\n"
+        "- 200 × (24 × 2) means 200 decisions by 24 voters on 2 alternatives.\n"
+        f"- Times of one decision are the mean of {ALONE}, each decided separately; for 30 × 60, that of the first.\n"
+        "- *The same before* is the earlier time for the work of the first column, if it was measured. P(best) was "
+        f"computed for one decision at a time then, so that figure is {ALONE} of them, scaled.\n\n"
+        f"`make bench` measures this and rewrites this section.\n\n{written(lines)}"
     )
 
 

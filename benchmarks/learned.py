@@ -127,32 +127,39 @@ _CALIBRATION = {
 }
 
 
+_ABOUT = """\
+How close do the learned rules come to `posterior`, and is their P(best) calibrated? [Learned rules](../learned.md)
+discusses the results. `python benchmarks/learned.py` measures them.
+
+*Ratio* is the regret of a rule divided by that of `posterior` on the same instances."""
+_SELECTION = """\
+Regret in low variance, where the network was not trained. The 10,000 instances are not those of the tables. Here
+*ratio* is the mean ratio to the published regrets. `python benchmarks/models.py select FOLDER` measures it."""
+
+
 def report() -> str:
     """Write all that was measured in Markdown."""
     parts = ["# Learned rules, measured", ""]
-    parts += ["Made by `python benchmarks/learned.py`; what it means is in [learned rules](../learned.md).", *_tables()]
+    parts += [_ABOUT, *_tables()]
     if rows := _found("grid"):
         parts += ["", "## Other conditions", ""]
-        parts += [_mean("the ratios of regret", [x["ratio"] for x in rows]), *_table(rows, _GRID | {"borda": "borda"})]
-        parts += ["", *(f"- {name}: {', '.join(f'{k} {v}' for k, v in GRID[name].items())}" for name in GRID)]
+        parts += [_ratios("Ratios", [x["ratio"] for x in rows]), *_table(rows, _GRID | {"borda": "borda"})]
+        parts += ["", "The scenarios differ from the [defaults](../experiments.md#scenarios) as follows:", ""]
+        parts += [f"- {name}: {', '.join(f'{k} {v}' for k, v in GRID[name].items())}" for name in GRID]
     if rows := _found("calibration"):
         parts += [
             "",
             "## Calibration of P(best)",
             "",
-            "Expected calibration error, all alternatives counted, and what ",
+            "Expected calibration error over all alternatives, and the error that perfect calibration would show by",
+            "chance.",
         ]
-        parts[-1] += "perfect calibration would show by chance."
         parts += _table(rows, _CALIBRATION)
     if rows := _found("selection"):
-        parts += ["", "## The paper's network along its training", "", "Regret in low variance, where it was not "]
-        parts[-1] += (
-            "trained; 10,000 instances that are not those of the tables. The ratio is the mean of those to the "
-        )
-        parts[-1] += "published regrets. `python benchmarks/models.py select FOLDER` measures it."
+        parts += ["", "## The paper's network along its training", "", _SELECTION]
         parts += _table([_along(x) for x in rows], {name: name for name in _along(rows[0])})
     if rows := _found("uniform"):
-        parts += ["", "## Uniform noise", "", "Regret where observations are uniform, σ = 2, and counts are 1 to 3."]
+        parts += ["", "## Uniform noise", "", "Regret with uniform observations, σ = 2, and counts 1 to 3."]
         parts += _table([_written(x) for x in rows], {name: name for name in ("voters", *rows[0]["rules"])})
     return "\n".join(parts) + "\n"
 
@@ -171,8 +178,8 @@ def _found(name: str) -> list[Row]:
     return read_rows(RESULTS / f"{name}.json")
 
 
-def _mean(what: str, numbers: list[float]) -> str:
-    return f"Mean of {what}: {sum(numbers) / len(numbers):.4f}; the highest: {max(numbers):.4f}."
+def _ratios(what: str, numbers: list[float]) -> str:
+    return f"{what}: mean {sum(numbers) / len(numbers):.4f}, highest {max(numbers):.4f}."
 
 
 def _table(rows: list[Row], columns: dict[str, str]) -> list[str]:
@@ -193,7 +200,7 @@ def _tables() -> list[str]:
         best = {(x["table"], x["voters"]): x for x in csv.DictReader(theirs) if x["rule"] == "posterior:votes=rankings"}
     if not learned:
         return []
-    parts = ["", "## The paper's tables", "", "Ratios are to `posterior` on the same instances."]
+    parts = ["", "## The paper's tables", "", "Ratios of `learned-universal`:", ""]
     rows = []
     for x in learned:
         ratio = float(x["regret"]) / float(best[x["table"], x["voters"]]["regret"])
@@ -202,7 +209,7 @@ def _tables() -> list[str]:
                      "regret": f"{float(x['regret']):.4f} ± {float(x['se']):.4f}", "published": printed})  # fmt: skip
     for table in TABLES:
         ratios = [x["ratio"] for x in rows if (x["table"], x["rule"]) == (table, "learned-universal")]
-        parts.append(f"- {table}: {_mean('the ratios of learned-universal', ratios)}")
+        parts.append(_ratios(f"- {table}", ratios))
     rows.sort(key=lambda x: (TABLES.index(x["table"]), x["rule"], x["voters"]))
     return parts + _table(rows, {"table": "table", "rule": "rule", "voters": "voters", "regret": "regret",
                                  "published": "published (z)", "ratio": "ratio"})  # fmt: skip

@@ -9,43 +9,58 @@ from rows import Row, read_rows
 _ABOUT = """\
 # What panels are worth, measured
 
-Made by `python benchmarks/panel.py`. Standard errors (±) of differences are paired: all ways decide the same
-votes. *Loss* is the mean of −log P(best) of the truly best, at most −log 0.001; *said* is P(best) of the winner on
-average, *right* how often it is the best."""
+How much do [panels](../panels.md) improve decisions, and how long do they take? `python benchmarks/panel.py` measures
+it; the command for each section is at its end.
+
+- *Loss* is the mean of −log P(best) of the truly best alternative, at most −log 0.001.
+- *Said* is the mean P(best) of the winner; *right* is how often the winner is the best.
+- ± are standard errors. Those of differences are paired, since all methods decide the same votes."""
 
 _GROUPS = """\
 ## Groups
 
-Rankings of 12 voters, counts 1 to 49, σ and ω known; voters of a group share an error of standard deviation ω for
-each alternative, and those alone have one of their own. The sampler is that of the tests, 2,000 sweeps for each
-decision: with the groups known, with such an error of its own for each voter, and without any. In the last two rows
-the package is not told σ and ω either. `python benchmarks/panel.py groups`."""
+Rankings of 12 voters, counts 1 to 49. Voters of a group share an error of standard deviation ω for each alternative;
+voters outside groups have such an error of their own.
+
+The sampler is the one used in the tests, with 2,000 sweeps for each decision. It runs in three ways: with the groups
+known, with a separate error for each voter, and without such errors. σ and ω are given, except in the last two rows of
+each table.
+
+`python benchmarks/panel.py groups`"""
 
 _HALVES = """\
 ## Groups that do not exist
 
-Rankings of 12 voters without shared errors, of whom random halves are said to be groups, with a strength to be
-estimated. `python benchmarks/panel.py halves`."""
+Rankings of 12 voters without shared errors. Random halves of the voters are declared as groups, and the strength of the
+shared error is estimated.
+
+`python benchmarks/panel.py halves`"""
 
 _LENIENCY = """\
 ## Harsh reviewers
 
-25 reviewers read 5 of 40 papers each, σ = τ = 1, and differ by a constant of their own with the standard deviation
-at the top. How many of the best 8 papers are among the chosen 8, and how many more than by a mixed model that
-knows all variances. `python benchmarks/panel.py leniency`."""
+25 reviewers read 5 of 40 papers each, with σ = τ = 1. Each reviewer adds a constant to all scores; the columns are the
+standard deviation of these constants. The table shows how many of the best 8 papers are among the 8 chosen. In brackets
+is the difference from a mixed model that knows all variances.
+
+`python benchmarks/panel.py leniency`"""
 
 _MQM = """\
 ## Translators
 
-`mqm`: which translation system is best, by translators who marked errors; standard errors by set, of which there
-are few, and of the difference also with decisions taken to be independent. `python benchmarks/panel.py mqm`."""
+Which translation system is best, by the translators of `mqm` who marked errors? Standard errors are by set, of which
+there are few. The column *decisions apart* shows the same difference of regret with decisions taken as independent.
+
+`python benchmarks/panel.py mqm`"""
 
 _TIME = """\
 ## Time
 
-Milliseconds of a core for a decision with P(best), in batches of 200 and alone, of voters in two groups, and how
-many times those of the same votes without groups; without groups, P(best) may come from a sampler, so that it can take
-longer. The last column is the ratio without P(best). `python benchmarks/panel.py time`."""
+CPU milliseconds of one core for a decision with P(best), in batches of 200 and alone. The voters are in two groups.
+*Times* is the ratio to the same votes without groups. It can be below 1, since without groups P(best) may come from a
+sampler. The last column is the ratio without P(best).
+
+`python benchmarks/panel.py time`"""
 
 
 def report(folder: Path) -> str:

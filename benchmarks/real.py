@@ -71,19 +71,23 @@ DEAR: dict[str, dict[str, tuple[int, int]]] = {
     },
 }
 LEFT_OUT = {
-    "llmfao": "The number of splits stands in brackets where it is another. Not measured: `posterior:votes=top`, for "
-    "want of time; `mle:votes=rankings` and `posterior:votes=rankings`, since ballots with many ties in the middle "
-    "take the square of the nodes, and ten minutes of a core did not do for one split of the former.",
-    "polls538": "With two alternatives a favourite is a ranking, so that rules for both give the same.",
+    "llmfao": "Rules measured on fewer splits have their number in brackets. Not measured: `posterior:votes=top`, for "
+    "lack of time; `mle:votes=rankings` and `posterior:votes=rankings`, because ballots with many ties in the middle "
+    "take the square of the number of nodes. Ten minutes of a core were not enough for one split of the former.",
+    "polls538": "With two alternatives a favourite is a ranking, so rules for either give the same result.",
 }
 
 
 _ABOUT = (
-    "Made by `python benchmarks/real.py`; what it means is in [real data](../real-data.md). Standard errors (±) are by",
-    "clusters. *− borda* is the paired difference of regret to Borda's, negative where the rule is better. *Worth of",
-    "counts* is by how much the regret grows if voters exchange their counts, on average over so many *times*. No rule",
-    "is told σ: `posterior` and `learned-universal` find it out, the others take it for 1. *Equal* is with 1 in place",
-    "of every count.",
+    "How well does each rule choose on the real votes that come with veritally? [Real data](../real-data.md) describes",
+    "the data sets and discusses the results. `python benchmarks/real.py` measures them.",
+    "",
+    "- Standard errors (±) are by clusters.",
+    "- *− borda* is the paired difference from Borda's regret, negative if the rule is better.",
+    "- *Worth of counts* is how much the regret grows if voters exchange their counts. It is an average over as many",
+    "  exchanges as *times* says.",
+    "- *Equal* means 1 in place of every count.",
+    "- No rule is given σ. `posterior` and `learned-universal` estimate it; the others take σ = 1.",
 )
 
 
@@ -211,7 +215,7 @@ def report() -> str:
         "",
         "## How far polls are off",
         "",
-        "Root mean square error of the lead, in points, by size of the sample.",
+        "Root mean square error of the lead, in points, by sample size.",
     ]
     parts += ["", _line("sample size", "polls", "error", "by sampling alone"), "|---" * 4 + "|"]
     for row in read_rows(RESULTS / "polling.json"):
@@ -221,9 +225,10 @@ def report() -> str:
         "",
         "## How sure",
         "",
-        "The mean of −log P(best) of the truly best (at most −log 0.001), and what is best with 99% or",
+        "`posterior` on values, without and with ω, the standard deviation between voters. *Loss* is the mean of −log",
+        "P(best) of the truly best alternative (at most −log 0.001). *Called* counts the decisions in which some",
+        "alternative has a 99% or higher chance of being best.",
     ]
-    parts[-1] += " more, by `posterior` on values without and with ω, the standard deviation between voters."
     parts += ["", _line("data set", "ω", "loss", "called", "of these right"), "|---" * 5 + "|"]
     for row in read_rows(RESULTS / "sure.json"):
         omega = "0" if row["ω"] is None else f"{row['ω']:.3g}"

@@ -31,8 +31,10 @@ m and n."""
 _COMMANDS = """\
 # The command
 
-What `--help` says of each command, put together by `python docs/pages.py`. Bad input is one sentence on standard error
-and exit code 2."""
+Look up the options of a command here. Each section is what `veritally COMMAND --help` prints. If the input is bad, a
+command prints one sentence on standard error and exits with code 2.
+
+`python docs/pages.py` writes this page."""
 
 _CONDITIONS = ("high-variance", "low-variance", "count-noise", "count-replacement")
 _VOTERS = 10
@@ -141,7 +143,7 @@ def _leniency() -> Iterable[str]:
     rows = _panel("leniency")
     found = {(row["method"], row["leniency"]): row for row in rows}
     spreads = list(dict.fromkeys(row["leniency"] for row in rows))
-    yield f"| of the best 8 of 40 papers, chosen, if leniency differs by | {' | '.join(map(str, spreads))} |"
+    yield f"| standard deviation of leniency | {' | '.join(map(str, spreads))} |"
     yield f"|---|{'---:|' * len(spreads)}"
     for method in dict.fromkeys(row["method"] for row in rows):
         cells = [f"{own['hits']:.2f} ± {own['hits_se']:.2f}" for own in (found[method, spread] for spread in spreads)]
@@ -174,7 +176,7 @@ def _groups() -> Iterable[str]:
 
 def _halves() -> Iterable[str]:
     """Table what groups that do not exist cost."""
-    yield "| alternatives, σ² | regret without | regret with halves less that | said − right, without | with halves |"
+    yield "| alternatives, σ² | regret, no groups | halves − no groups | said − right, no groups | … with halves |"
     yield "|---|---:|---:|---:|---:|"
     rows = {(row["condition"], row["method"]): row for row in _panel("halves")}
     for condition in dict.fromkeys(condition for condition, _ in rows):
@@ -191,7 +193,7 @@ def _halves() -> Iterable[str]:
 def _false_alarms() -> Iterable[str]:
     """Table in how many of a thousand files honest voters are found odd, the most of all conditions and votes."""
     rows = [row for row in _panel("oddities") if row["planted"] == "honest"]
-    yield "| voters × alternatives | decisions of a file | files | copies | contradiction | constant | absurd counts |"
+    yield "| voters × alternatives | decisions per file | files | copies | contradiction | constant | absurd counts |"
     yield "|---|---:|---:|---:|---:|---:|---:|"
     for m, n, d in dict.fromkeys((row["voters"], row["alternatives"], row["decisions"]) for row in rows):
         size = [row for row in rows if (row["voters"], row["alternatives"], row["decisions"]) == (m, n, d)]
@@ -240,7 +242,7 @@ def _found() -> Iterable[str]:
 
 def _positions() -> Iterable[str]:
     """Table how often who prefers the first place is found, and somebody else who does not."""
-    yield "| one of ten prefers the first of two | comparisons of each | found | others named, of a thousand files |"
+    yield "| one of ten prefers the first of two | comparisons per voter | found | others named, per 1,000 files |"
     yield "|---|---:|---:|---:|"
     for row in _panel("oddities"):
         if row["votes"] == "pairs":
@@ -250,7 +252,7 @@ def _positions() -> Iterable[str]:
 
 def _claims() -> Iterable[str]:
     """Table what a claim of a million looks does."""
-    yield "| who claims | decided by | regret | right | said − right |"
+    yield "| claimant | decided by | regret | right | said − right |"
     yield "|---|---|---:|---:|---:|"
     order = ("nobody", "honest", "random", "reversed")
     for row in sorted(_panel("claims"), key=lambda row: order.index(row["claimant"])):
@@ -285,7 +287,7 @@ def _sizes() -> Iterable[str]:
 
 def _favourites() -> Iterable[str]:
     """Table what is said of winners by favourites, and what is so."""
-    yield "| voters × alternatives | seen | said | right | regret expected | regret |"
+    yield "| voters × alternatives | seen | said | right | expected regret | regret |"
     yield "|---|---|---:|---:|---:|---:|"
     for row in json.loads((DOCS / "limits" / "favourites.json").read_text(encoding="utf-8")):
         low, high = row["experience"].split(":")[1:]
@@ -311,7 +313,7 @@ def _known() -> Iterable[str]:
 
 def _unknown() -> Iterable[str]:
     """Table what is said of winners, and what is so, with σ unknown; bold beyond what is aimed at."""
-    yield "| seen | voters | σ/τ | said | right | said − right | loss − that of no idea |"
+    yield "| seen | voters | σ/τ | said | right | said − right | loss − log 5 |"
     yield "|---|---:|---:|---:|---:|---:|---:|"
     for row in _rows("unknown"):
         seen = "once" if row["most"] == 1 else f"1 to {row['most']} times"
@@ -323,7 +325,7 @@ def _unknown() -> Iterable[str]:
 
 def _pooled() -> Iterable[str]:
     """Table what pooling the noise is worth where votes are simulated."""
-    yield f"| voters × alternatives | σ/τ | noise | {_JUDGED} | − given |"
+    yield f"| voters × alternatives | σ/τ | noise | {_JUDGED} | loss − given |"
     yield "|---|---|---|---:|---:|---:|---:|---:|---:|"
     for row in _rows("pooled"):
         ratio = f"{row['low']:g}" if row["low"] == row["high"] else f"{row['low']:g} to {row['high']:g}"
@@ -333,14 +335,14 @@ def _pooled() -> Iterable[str]:
 
 def _files() -> Iterable[str]:
     """Table what it is worth on real votes."""
-    yield f"| data set | votes | noise | {_JUDGED} | − each |"
+    yield f"| data set | votes | noise | {_JUDGED} | loss − each |"
     yield "|---|---|---|---:|---:|---:|---:|---:|---:|"
     for row in _rows("files"):
         for noise in ("each", "pooled"):
             yield f"| {row['dataset']} | {row['votes']} | {noise} | {_judged(row[noise])} |"
 
 
-_JUDGED = "said | right | calibration error | by chance | loss"
+_JUDGED = "said | right | calibration error | expected by chance | loss"
 
 
 def _judged(row: dict[str, float]) -> str:

@@ -90,75 +90,78 @@ PEERS = (
     _peer(
         "TrueSkillThroughTime, one pass",
         libraries.trueskill,
-        "each ballot a game, in turn, with noise σ/√c for each player, and the rate of draws; of `llmfao` each "
-        "judgement a game, with the library's own noise and prior. It uses counts, not that they may be wrong",
+        "each ballot is a game, one after another, with noise $\\sigma/\\sqrt c$ for each player and the rate of "
+        "draws. In `llmfao` each judgement is a game, with the library's own noise and prior. It uses counts, but not "
+        "that they may be wrong",
     ),
     _peer(
         "TrueSkillThroughTime, converged",
         libraries.trueskill_converged,
-        "the same as a history of ballots at one time, back and forth until it converges (at most ten times; noise by "
-        "a partner of each player). Not for ties, whose margin it takes from other noise; slow",
+        "the same ballots as a history at one time, passed back and forth until it converges (at most ten times; "
+        "noise comes from a partner of each player). It is slow. It was not used on ties, since it takes their margin "
+        "from other noise",
         {10: 50, 30: 10},
     ),
     _peer(
         "choix, Plackett–Luce",
         libraries.plackett_luce,
-        "rankings, ties broken by lot; of `llmfao` the judgements, ties as half a win each. Regularised by 0.01. It "
-        "cannot use counts",
+        "rankings, ties broken at random; in `llmfao` the judgements, a tie as half a win for each. Regularised by "
+        "0.01. It cannot use counts",
     ),
     _peer(
         "choix, probit",
         libraries.probit,
-        "the pairs of each ballot (of `llmfao` the judgements), ties left out, by expectation propagation with a prior "
-        "of variance 1. It cannot use counts, nor that the pairs of a ballot hang together",
+        "the pairs of each ballot (in `llmfao` the judgements) without ties, by expectation propagation with a prior "
+        "of variance 1. It cannot use counts, nor the dependence between the pairs of a ballot",
         _ALL | {10: 300, 30: 100, 100: 30},
     ),
     _peer(
         "evalica, Bradley–Terry",
         libraries.bradley_terry,
-        "the pairs of each ballot (of `llmfao` the judgements), and a tie of weight 0.01 for each two alternatives: "
-        "without it, all scores are 0 where one wins every comparison. No counts",
+        "the pairs of each ballot (in `llmfao` the judgements), and a tie of weight 0.01 for each two alternatives. "
+        "Without that tie, all scores are 0 if one alternative wins every comparison. It is given no counts",
     ),
     _peer(
         "evalica, weighted",
         partial(libraries.bradley_terry, weighted=True),
-        "the same with weights √(c c′/(c + c′)), those of `pairwise`, as it takes a weight for each comparison",
+        "the same with the weights of `pairwise`, $\\sqrt{c c'/(c + c')}$, since it takes a weight for each comparison",
         _without("llmfao"),
     ),
     _peer(
         "crowd-kit, noisy Bradley–Terry",
         libraries.noisy_bradley_terry,
-        "the pairs of each ballot (of `llmfao` the judgements), left and right by lot, ties left out, with the voter's "
-        "name, whose skill and bias it learns. It cannot use counts. In 1.4.2 its gradient by skills and biases is not "
-        "that of its objective, by finite differences, and the search ends after a few steps",
+        "the pairs of each ballot (in `llmfao` the judgements) without ties, left and right at random, with the name "
+        "of the voter. It learns the skill and bias of each voter, and cannot use counts. In version 1.4.2 its "
+        "gradient by skills and biases differs from finite differences of its objective, and the search ends after a "
+        "few steps",
         _without(30, 100) | {10: 60},
     ),
     _peer(
         "pref_voting, Borda",
         libraries.borda,
-        "rankings; where voters did not see all, Borda by margins, so that the unseen is not below. It cannot use "
-        "counts",
+        "rankings. If voters did not see everything, Borda by margins, so that unseen alternatives do not rank last. "
+        "It cannot use counts",
     ),
     _peer(
         "pref_voting, Beat Path",
         libraries.beat_path,
-        "the same. Its Kemeny rule, which tries all 10! orders, is left out",
+        "the same. Its Kemeny rule is left out, since it tries all 10! orders",
     ),
-    _peer("pref_voting, plurality", libraries.plurality, "the same; tied favourites share a point"),
+    _peer("pref_voting, plurality", libraries.plurality, "the same. Tied favourites share a point"),
     Method(
         "PyMARE, fixed effects",
         libraries.fixed_effects,
         "values",
         batch=True,
-        about="values with variances σ²/c (of data sets p(1 − p)/c), all decisions at once where nothing is missing. "
-        "It takes values alone",
+        about="values with variances σ²/c (in data sets p(1 − p)/c), all decisions at once if nothing is missing. It "
+        "takes values only",
     ),
     Method(
         "PyMARE, random effects",
         libraries.random_effects,
         "values",
         batch=True,
-        about="the same, with variance between voters by DerSimonian and Laird",
+        about="the same, with a variance between voters by DerSimonian and Laird",
     ),
 )
 

@@ -15,10 +15,12 @@ RESULTS = DOCS / "peers" / "results.json"
 _UNITS = ((1e6, "s"), (1e3, "ms"))  # in microseconds
 _SURE = 2  # standard errors
 _SAME = "TrueSkillThroughTime"
+_BOTH = ("posterior", "posterior on values")
 _LIMIT = 1 / 5  # of its time until it converges, for the posterior
 _PLAIN = (
-    "- On whole rankings without ties, Bradley–Terry orders alternatives by their wins, as Borda does, and differs in "
-    "ties alone. What it adds shows where pairs were compared unequally often, as in `llmfao`.",
+    "- On complete rankings without ties, Bradley–Terry orders alternatives by their wins, as Borda does. The two "
+    "differ only in ties. Bradley–Terry adds something if pairs were compared unequally often, as in "
+    "`llmfao`.",
 )
 
 # Okabe & Ito's colours; ours are filled, those of one library share one.
@@ -32,35 +34,45 @@ _MARKS = "osD^"
 _SECTION = """\
 ## Beside other libraries
 
-Measured by `make peers`, which rewrites this part of the page; [all figures](peers/README.md), with 30 and 100 voters.
-All see the same decisions: the paper's scenarios with 10 alternatives, here with 10 voters, and the
-[data sets](real-data.md). In brackets, how much more regret that is than `posterior` has on votes of the same kind
-(rankings, of `llmfao` judgements, or values), with the paired standard error, by clusters for data sets. Bold: less, by
-more than two of them. Slow methods see the first decisions only, so that it is their differences that tell. Time is
-that of one core for a decision of the first column (of `llmfao` for what is measured there alone), from plain lists or
-arrays to scores; in brackets for one of {batch:,} in a batch (of `llmfao` all 20), where a method takes many at once.
+How do veritally's rules compare with other libraries? All methods decide the same votes: the paper's scenarios with 10
+alternatives and 10 voters, and the [data sets](real-data.md). [All figures](peers/README.md) has 30 and 100 voters too.
+
+- **Regret.** In brackets is the difference from `posterior` on votes of the same kind (rankings, judgements of
+  `llmfao`, or values), with its paired standard error, by clusters for data sets. Bold means lower by more than two
+  standard errors.
+- **Slow methods** see only the first decisions. For them, look at the differences, not the regrets.
+- **Time** is that of one core for one decision of the first column, from plain lists or arrays to scores. Methods
+  measured only on `llmfao` have the time for that. In brackets is the time for one decision in a batch of {batch:,} (of
+  20 for `llmfao`), if the method takes many at once.
+
+`make peers` measures this and rewrites this section.
 
 {table}
 
 ![Regret against time, log–log](peers/regret-time.svg)
 
-Filled marks are ours, in a batch; lines go from 10 to 30 and 100 voters. For methods that saw fewer decisions, the
-regret is that of `posterior` on all with their difference added.
+Filled marks are veritally's rules, in a batch. Lines go from 10 to 30 and 100 voters. For methods that saw fewer
+decisions, the regret is that of `posterior` on all decisions plus their difference.
 
 {found}
 
-What each was given, and what it cannot use:
+What each method is given, and what it cannot use:
 
 {given}
 """
 
 _README = """\
-# Other libraries beside our rules, measured
+# Other libraries and our rules, measured
 
-Made by `make peers`; what it means is in [benchmarks](../benchmarks.md#beside-other-libraries). *More* is the paired
-difference of regret to `posterior` on votes of the same kind, ± its standard error, by clusters for data sets. Times
-are of one core, for one decision; *alone* where a method takes many at once but is given one. Methods that are slow see
-the first decisions only, and are compared with `posterior` on these.
+These tables have every figure of the comparison with other libraries.
+[Benchmarks](../benchmarks.md#beside-other-libraries) summarises them and describes the methods. `make peers` measures
+them.
+
+- *More* is the paired difference of regret from `posterior` on votes of the same kind, ± its standard error, by
+  clusters for data sets.
+- *Time* is that of one core for one decision; *alone* is the time if a method takes many decisions at once but is given
+  one.
+- Slow methods see only the first decisions, and are compared with `posterior` on these.
 """
 
 
@@ -131,20 +143,24 @@ def _better(rows: list[Row]) -> str:
     worse = [row for row in others if row["difference"] > _SURE * row["difference_se"]]
     said = [f"{row['method']} in {_place(row)} ({_more(row).strip('*')})" for row in better]
     return (
-        f"- Of {len(others)} comparisons of another library with `posterior` on the same votes, with any number of "
-        f"voters, {len(worse)} show more regret by over {_SURE} standard errors, {len(better)} less"
-        + (f": {'; '.join(said)}." if said else ".")
+        f"- There are {len(others)} comparisons of another library with `posterior` on the same votes, over all "
+        f"numbers of voters. The other library has more regret by over {_SURE} standard errors in {len(worse)}, and "
+        "less in " + (f"{len(better)}: {'; '.join(said)}." if said else "none.")
     )
 
 
 def _on_flights(rows: list[Row]) -> str:
     """Say how the posterior of rankings fares where it is not at its best."""
     peers = {method.name for method in PEERS if method.votes == "rankings"}
-    own = [row["difference"] for row in rows if row["cell"] == "flights13" and row["method"] in peers]
-    less = sum(difference < 0 for difference in own)
+    flights = {row["method"]: row for row in rows if row["cell"] == "flights13"}
+    own = [row for name, row in flights.items() if name in peers]
+    less = sum(row["difference"] < 0 for row in own)
+    sure = sum(map(_surely_lower, own))
+    regrets = (f"{flights[name]['regret']:.4f} ± {flights[name]['se']:.4f}" for name in _BOTH)
     return (
-        f"- In `flights13`, {less} of {len(own)} others that see rankings have less regret than `posterior` on these, "
-        "most of them not surely. It is better off with values."
+        f"- In `flights13`, {less} of {len(own)} others that see rankings have less regret than `posterior` on "
+        f"rankings, {sure or 'none'} of them by more than {_SURE} standard errors. `posterior` itself has "
+        f"{' on rankings and '.join(regrets)} on values."
     )
 
 
@@ -153,11 +169,11 @@ def _alone(rows: list[Row]) -> str:
     own = {row["method"]: row for row in rows if (row["cell"], row["voters"]) == ("high-variance", 10)}
     mean, borda, effects = own["mean"], own["borda"], own["PyMARE, fixed effects"]
     return (
-        f"- With a single decision, others are quicker: PyMARE takes {_time(effects['alone'])} for what takes `mean` "
-        f"{_time(mean['alone'])}, pref_voting's Borda {_time(own['pref_voting, Borda']['microseconds'])}, ours "
-        f"{_time(borda['alone'])}, most of it to check the votes. In a batch, `mean` takes "
-        f"{_time(mean['microseconds'])}, PyMARE {_time(effects['microseconds'])}, `borda` "
-        f"{_time(borda['microseconds'])}."
+        f"- For a single decision, others are quicker. PyMARE takes {_time(effects['alone'])}, `mean` "
+        f"{_time(mean['alone'])} for the same. Borda takes {_time(own['pref_voting, Borda']['microseconds'])} in "
+        f"pref_voting and {_time(borda['alone'])} here. Most of veritally's time goes into checking the votes. In a "
+        f"batch, `mean` takes {_time(mean['microseconds'])} for each decision, PyMARE "
+        f"{_time(effects['microseconds'])}, and `borda` {_time(borda['microseconds'])}."
     )
 
 
@@ -167,10 +183,10 @@ def _same_model(rows: list[Row]) -> str:
     ours, once, converged = own["posterior"], own[f"{_SAME}, one pass"], own[f"{_SAME}, converged"]
     ratio = ours["alone"] / converged["microseconds"]
     return (
-        f"- {_SAME} with noise σ/√c is the model of `posterior`, inferred in a like manner, where counts are right. "
-        f"Alone `posterior` takes {_time(ours['alone'])}, in a batch {_time(ours['microseconds'])}; {_SAME} "
-        f"{_time(once['microseconds'])} in one pass, {_time(converged['microseconds'])} until it converges, of which "
-        f"`posterior` takes {ratio:.2f} (limit {_LIMIT:g})."
+        f"- If counts are right, {_SAME} with noise $\\sigma/\\sqrt c$ is the same model as `posterior`, with similar "
+        f"inference. It takes {_time(once['microseconds'])} in one pass and {_time(converged['microseconds'])} until "
+        f"it converges. `posterior` takes {_time(ours['alone'])} alone, {ratio:.2f} of the latter (limit {_LIMIT:g}), "
+        f"and {_time(ours['microseconds'])} in a batch."
     )
 
 

@@ -35,7 +35,7 @@ def test_cells_that_do_not_agree_are_named(results):
     text = (DOCS / "README.md").read_text()
     for row in results.filter(pl.col("z").abs() > 3).iter_rows(named=True):
         assert f"`{row['rule']}` in {row['table']}" in text
-        assert f"{row['regret']:.4f} for {row['published']:.4f} at {row['voters']}" in text
+        assert f"{row['regret']:.4f} instead of {row['published']:.4f} at {row['voters']}" in text
     assert "nothing is known" not in text
 
 

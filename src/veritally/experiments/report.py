@@ -31,13 +31,13 @@ _TITLES = {
 # What was found out about published cells that do not follow from the paper's description.
 _FINDINGS = {
     ("high-variance", "borda+"): (
-        "none of the six listed modifications gives the printed figures, nor do the authors' own later results: the "
-        "notebook in their repository (spitis/objective_social_choice, 250,000 instances) has 1.2086 at 3 voters and "
-        "0.9633 at 10 for the best of the six."
+        "none of the six listed modifications gives the published figures. Neither do the authors' own later results: "
+        "the notebook in their repository (spitis/objective_social_choice, 250,000 instances) has 1.2086 at 3 voters "
+        "and 0.9633 at 10 for the best of the six."
     ),
     ("count-replacement", "top-lower-bound"): (
-        "the rule as described does better than printed, the more so the more voters there are. The other rules of "
-        "this table agree, so the counts are replaced as there."
+        "the rule as described does better than published, and more so with more voters. The other rules of this "
+        "table agree, so the counts are replaced as in the paper."
     ),
 }
 
@@ -50,9 +50,10 @@ def document(reproduction: Reproduction, command: str, figures: bool) -> list[Bl
     blocks: list[Block] = [
         Heading("The paper's tables, reproduced", level=1),
         Paragraph(
-            "Pitis & Zhang, Objective Social Choice (AAMAS 2020), compare rules by regret: the true quality of the "
-            "best alternative less that of the chosen one. Here are their tables, measured anew: 10 alternatives, "
-            f"{setting['instances']:,} instances a column, all rules on the same ones, ties broken at random."
+            "Do the published tables come out again? Pitis & Zhang, Objective Social Choice (AAMAS 2020), compare "
+            "rules by regret: the true quality of the best alternative less that of the chosen one. This report "
+            f"measures their tables again, with 10 alternatives and {setting['instances']:,} instances a column. All "
+            "rules see the same instances, and ties are broken at random."
         ),
         Paragraph(f"Made by `{command}` (seed {setting['seed']}; {setting['device']}; {made_of}).{_noted(setting)}"),
         *_agreement(results),
@@ -62,7 +63,7 @@ def document(reproduction: Reproduction, command: str, figures: bool) -> list[Bl
         title = _TITLES.get(table, table)
         blocks += [Heading(title), Paragraph(_condition(setting["tables"][table]))]
         if figures:
-            blocks.append(Figure(table, f"{title}: regret against the number of voters; rings: as published"))
+            blocks.append(Figure(table, f"{title}: regret against the number of voters; rings are published figures"))
         blocks += _tables(reproduction, table, cells)
     return [*blocks, *_exact(reproduction), *_claims(reproduction)]
 
@@ -94,8 +95,9 @@ def _agreement(results: list[Result]) -> list[Block]:
     blocks: list[Block] = [
         Heading("Agreement"),
         Paragraph(
-            f"{len(near)} of {len(known)} published cells ({len(near) / len(known):.1%}) lie within |z| ≤ {FAR:g}; z "
-            "is the difference in standard errors, those of both figures and the rounding of the published one counted."
+            f"{len(near)} of {len(known)} published cells ({len(near) / len(known):.1%}) lie within |z| ≤ {FAR:g}. "
+            "Here z is the difference in standard errors. These count the errors of both figures and the rounding of "
+            "the published one."
         ),
     ]
     far: dict[tuple[str, str], list[Result]] = {}
@@ -105,7 +107,7 @@ def _agreement(results: list[Result]) -> list[Block]:
     items = []
     for (table, rule), cells in far.items():
         finding = _FINDINGS.get((table, rule), "nothing is known about this difference.")
-        each = "; ".join(f"{one.regret:.4f} for {one.published:.4f} at {one.voters}" for one in cells)
+        each = "; ".join(f"{one.regret:.4f} instead of {one.published:.4f} at {one.voters}" for one in cells)
         items.append(f"`{rule}` in {table} ({each} voters): {finding}")
     return [*blocks, Bullets(items)] if items else blocks
 
@@ -117,10 +119,13 @@ def _tables(reproduction: Reproduction, table: str, cells: Mapping[tuple[str, in
     columns = {(m, rule): cells[table, m, rule] for m in voters for rule in names}
     header = ["voters", *map(str, voters)]
     if theirs := [name for name in names if name in printed]:
-        yield Paragraph("Measured ± standard error; below, published and z. Bold: the lowest of its kind of votes.")
+        yield Paragraph(
+            "Each cell shows the measured regret ± its standard error, and below it the published regret and z. Bold "
+            "is the lowest regret for that kind of votes."
+        )
         yield Table(header, _rows(theirs, voters, columns, beside_published=True))
     if others := [name for name in names if name not in printed]:
-        yield Paragraph("Rules and variants that the paper's table has not: measured ± standard error.")
+        yield Paragraph("Rules and variants that are not in the paper's table: measured regret ± standard error.")
         yield Table(header, _rows(others, voters, columns, beside_published=False))
 
 
@@ -159,6 +164,9 @@ def _lines(one: Result, beside_published: bool) -> tuple[str, ...]:
     return ours, f"{one.published:.4f} ({one.z:+.1f})".replace("-", "−")
 
 
+_BESIDE = ("column", "regret", "best other rule", "difference from it", "ratio to the best published rule")
+
+
 def _exact(reproduction: Reproduction) -> list[Block]:
     """Put the exact posterior beside the best other rule, and the best published one, that see the same votes."""
     blocks: list[Block] = []
@@ -181,9 +189,9 @@ def _exact(reproduction: Reproduction) -> list[Block]:
         blocks += [
             Paragraph(
                 f"`{rule}` is the best of all rules that see {'rankings' if kind == 'rankings' else 'favourites'}, or "
-                f"within {FAR:g} paired standard errors of it, in {within} of {len(rows)} columns."
+                f"within {FAR:g} paired standard errors of the best, in {within} of {len(rows)} columns."
             ),
-            Table(["column", "regret", "best other rule", "difference to it", "to the best published rule"], rows),
+            Table(_BESIDE, rows),
         ]
     return [Heading("The exact posterior"), *blocks] if blocks else []
 
@@ -201,13 +209,16 @@ def _claims(reproduction: Reproduction) -> list[Block]:
             clear = sum(one.z > CLEAR for one in differences)
             items.append(
                 f"100 Monte Carlo samples do almost as well as {words}: their regret is {min(ratios):.3f} to "
-                f"{max(ratios):.3f} times that, higher by more than 2 standard errors in {clear} of {len(differences)} "
-                "comparisons."
+                f"{max(ratios):.3f} times as large. It is higher by more than 2 standard errors in {clear} of "
+                f"{len(differences)} comparisons."
             )
     if not items:
         return []
     return [
         Heading("What the text claims"),
-        Paragraph("Differences are paired: both rules on the same instances."),
+        Paragraph(
+            "Do the statements in the paper's text hold? Each compares the regret of two rules on the same instances, "
+            "so differences are paired."
+        ),
         Bullets(items),
     ]
