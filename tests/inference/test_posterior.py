@@ -619,7 +619,7 @@ def test_jax_arrays_have_a_belief_too():
         ({"tau": "wide"}, "tau must be a finite number above 0"),
         ({"cap": 0}, "cap must be a finite number above 0, not 0"),
         ({"sigma": -2}, "sigma must be a finite number above 0"),
-        ({"count_error": "foo"}, "count_error 'foo' is unknown; known are 'percentage', 'replacement'"),
+        ({"count_error": "foo"}, "count_error 'foo' is unknown; choose one of 'percentage', 'replacement'"),
         ({"count_error": "replacment"}, "did you mean 'replacement'"),
         ({"count_error": "replacement:2"}, "probability of replacement must be a finite number from 0 to 1"),
         ({"count_error": lambda random, counts, experience: counts}, "knows percentage and replacement errors"),

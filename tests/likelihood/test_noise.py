@@ -136,16 +136,16 @@ def test_outliers_do_not_count_for_much():
     assert heavy.scores[0] == pytest.approx(1, abs=0.2)
 
 
-def test_told_in_experiments():
+def test_given_in_experiments():
     """One mean of each alternative with heavy tails, of which a normal makes too much."""
-    rules = ["posterior", "posterior:noise=told"]
+    rules = ["posterior", "posterior:noise=given"]
     found = vt.compare(
         vt.Scenario(voters=5, alternatives=3, experience="constant:1", noise="student:2.2", sigma=3),
         rules=rules,
         baseline="posterior",
         instances=600,
     )
-    told = {row["rule"]: row for row in found.rows()}["posterior:noise=told"]
+    told = {row["rule"]: row for row in found.rows()}["posterior:noise=given"]
     assert told["difference"] < -3 * told["difference_se"]
 
 

@@ -144,11 +144,11 @@ def test_who_is_harsh():
     ("votes", "given", "message"),
     [
         ({"ranks": [[1, 2], [2, 1]]}, {"leniency": "estimated"}, "about values, and these votes are rankings"),
-        ({"values": [[1, 2], [2, 1]]}, {"leniency": 1}, "needs sigma beside it"),
+        ({"values": [[1, 2], [2, 1]]}, {"leniency": 1}, "a number for leniency needs sigma"),
         (
             {"values": [[1, 2], [2, 1]]},
             {"leniency": "estimated", "noise": "student:3"},
-            "leave noise and count_error out",
+            "cannot be combined with noise or count_error",
         ),
         ({"values": [[1, 2], [2, np.nan]], "counts": [[1, 1], [1, 1]]}, {"leniency": "estimated"}, "some are blank"),
     ],

@@ -210,7 +210,7 @@ def measure_tables(
     progress: Callable[[int, int], None] = no_progress,
     **settings: Any,
 ) -> Reproduction:
-    """Measure the paper's tables, or go on where an interrupted run stopped.
+    """Measure the paper's tables, or resume a run that was interrupted.
 
     Parameters
     ----------

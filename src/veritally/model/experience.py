@@ -155,4 +155,4 @@ class GivenCounts(Experience):
         """Require a count for each voter and alternative."""
         rows, columns = np.shape(self.matrix)
         if (rows, columns) != (voters, alternatives):
-            raise InputError(f"the given counts are {rows} × {columns}, the scenario {voters} × {alternatives}")
+            raise InputError(f"the given counts are {rows} × {columns}, but the scenario is {voters} × {alternatives}")

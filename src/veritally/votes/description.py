@@ -138,8 +138,8 @@ def _items(profile: Profile) -> str | None:
         *zip(items.decisions or (None,) * len(items.voters), items.alternatives, items.items.tolist(), strict=True)
     }
     looks = float(items.times.sum())
-    said = f"{len(np.unique(items.items))}, looked at {looks / len(cells):.3g} times for each alternative on average"
-    return said if items.share is None else f"{said}; {items.share:.0%} of the noise of a look belongs to them"
+    text = f"{len(np.unique(items.items))}, looked at {looks / len(cells):.3g} times for each alternative on average"
+    return text if items.share is None else f"{text}; {items.share:.0%} of the noise of a look comes from the item"
 
 
 def _shapes(profile: Profile) -> dict[str, int]:
@@ -176,7 +176,7 @@ def claims(profile: Profile) -> list[str]:
 
 
 def _oddities(profile: Profile, constant: Sequence[Hashable]) -> list[str]:
-    """Say what deserves a look in one decision, but for those who are said to give everything the same value."""
+    """Say what should be checked in one decision, except for voters known to give everything the same value."""
     found = [*profile.warnings]
     counts = np.asarray(profile.counts)
     seen = counts > 0
@@ -194,7 +194,8 @@ def _oddities(profile: Profile, constant: Sequence[Hashable]) -> list[str]:
     level &= ~np.isin(np.array(list(map(str, profile.voters))), list(map(str, constant)))
     if level.any() and isinstance(ballots, Rankings):
         names = [str(profile.voters[i]) for i in np.flatnonzero(level)]
-        found.append(f"voter {first_few(names, 5)} puts everything level")
+        several = "voters {} rank" if len(names) > 1 else "voter {} ranks"
+        found.append(f"{several.format(first_few(names, 5))} everything equally")
     return found
 
 

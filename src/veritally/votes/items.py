@@ -128,7 +128,7 @@ class Items:
             raise InputError("the items are damaged: they need columns, looks and a share") from error
 
     def __repr__(self) -> str:
-        share = "" if self.share is None else f", {self.share:.0%} of the noise of a look belongs to them"
+        share = "" if self.share is None else f", {self.share:.0%} of the noise of a look comes from the item"
         return f"Items({len(np.unique(self.items))} items, {self.times.sum():g} looks{share})"
 
     @cached_property
