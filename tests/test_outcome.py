@@ -248,7 +248,7 @@ def test_a_winner_that_one_voter_alone_has_seen_is_pointed_out():
 
 
 def test_decide_takes_a_profile_only():
-    with pytest.raises(vt.InputError, match=r"decide takes a Profile, not str; vt.read makes one"):
+    with pytest.raises(vt.InputError, match=r"decide takes a Profile, not str; read files and frames with vt.read"):
         vt.decide("votes.csv")
 
 

@@ -123,7 +123,10 @@ def test_progress_in_a_log(monkeypatch, capsys):
         (["compare", "--votes", "a.csv", "--truth", "b.csv", "--instances", "9"], "--instances is for simulated votes"),
         (["compare", "--votes", "a.csv", "--truth", "b.csv"], "there is no such file"),
         (["compare", "--votes", "rankings"], "to set what simulated voters report, use --ballots"),
-        (["compare", "--dataset", "polls"], "there is no data set 'polls'; choose one of flights13, llmfao, mqm, polls538"),
+        (
+            ["compare", "--dataset", "polls"],
+            "no data set 'polls'; choose one of flights13, llmfao, mqm, polls538",
+        ),
         (["compare", "--dataset", "llmfao", "--voters", "3"], "--voters is for simulated votes; with --dataset leave"),
         (["compare", "--dataset", "llmfao", "--ballots", "rank"], "--ballots is for your own vote file"),
         (["compare", "--dataset", "llmfao", "--votes", "a", "--truth", "b"], "--votes is for your own vote file"),

@@ -622,7 +622,10 @@ def test_jax_arrays_have_a_belief_too():
         ({"count_error": "foo"}, "count_error 'foo' is unknown; choose one of 'percentage', 'replacement'"),
         ({"count_error": "replacment"}, "did you mean 'replacement'"),
         ({"count_error": "replacement:2"}, "probability of replacement must be a finite number from 0 to 1"),
-        ({"count_error": lambda random, counts, experience: counts}, "knows percentage and replacement errors"),
+        (
+            {"count_error": lambda random, counts, experience: counts},
+            "can be percentage or replacement here",
+        ),
         ({"votes": "top"}, "has no parameter votes; it takes sigma, tau, cap, count_error"),
         ({"count_range": (1, 2)}, "has no parameter count_range"),
     ],

@@ -121,10 +121,10 @@ def interrupted(tmp_path_factory):
 def test_a_checkpoint_of_another_training_is_refused(interrupted, tmp_path):
     checkpoint = tmp_path / "c.checkpoint"
     save(checkpoint, *interrupted)
-    with pytest.raises(vt.InputError, match="from another training"):
+    with pytest.raises(vt.InputError, match="belongs to another training"):
         fit(ONE, steps=60, seed=2, checkpoint=checkpoint)
     checkpoint.write_bytes(checkpoint.read_bytes()[:-9])
-    with pytest.raises(vt.InputError, match="no safetensors file"):
+    with pytest.raises(vt.InputError, match="is not a safetensors file"):
         fit(ONE, steps=60, seed=1, checkpoint=checkpoint)
 
 
@@ -134,7 +134,7 @@ def test_a_tampered_checkpoint_is_refused_in_a_sentence(interrupted, tmp_path, h
     changed = {**arrays, **TAMPERED[how](arrays)}
     checkpoint = tmp_path / "c.checkpoint"
     save(checkpoint, {name: array for name, array in changed.items() if array is not None}, about)
-    with pytest.raises(vt.InputError, match="is damaged, no state of a training of 60 steps; remove it to start anew"):
+    with pytest.raises(vt.InputError, match="is damaged or not from a training of 60 steps; remove it to start over"):
         fit(ONE, steps=60, seed=1, checkpoint=checkpoint)
 
 

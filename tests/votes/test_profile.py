@@ -146,7 +146,10 @@ NAMES = {"alternatives": ["A", "B"], "voters": ["u", "v"]}
         ({"ranks": [[1, 2]], "multiplicity": [-1]}, "voter 0: the multiplicity must be a finite number"),
         ({"ranks": [[1, 2]], "multiplicity": [np.nan]}, "the multiplicity must be a finite number"),
         ({"ranks": [[1, 2]], "multiplicity": [1, 2]}, "multiplicity has the shape"),
-        ({"ranks": [[1, 2]], "alternatives": ["A"]}, "the number of alternative names is 1, but there are 2 alternatives"),
+        (
+            {"ranks": [[1, 2]], "alternatives": ["A"]},
+            "number of alternative names is 1, but there are 2 alternatives",
+        ),
         ({"ranks": [[1, 2]], "alternatives": ["A", "A"]}, "the alternative name 'A' appears twice"),
         ({"ranks": [[1, 2], [1, 2]], "voters": ["u", "u"]}, "the voter name 'u' appears twice"),
         ({"ranks": [[1, 2]], "decisions": ["d"]}, "decision names need one batch axis"),
@@ -366,7 +369,7 @@ def test_padding_by_names_is_silent_and_selection_from_it_refused():
         batch.unstack()[0].unstack()
     with pytest.raises(vt.InputError, match="not batches"):
         vt.stack([batch])
-    with pytest.raises(vt.InputError, match="1 decision names do not fit 2"):
+    with pytest.raises(vt.InputError, match="the number of decision names is 1, but there are 2"):
         vt.stack(batch.unstack(), decisions=["one"])
 
 

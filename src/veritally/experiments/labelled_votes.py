@@ -42,7 +42,7 @@ class LabelledVotes:
     voters
         How many voters each decision has; None where they differ.
     clusters
-        The cluster of each decision; None if each stands for itself.
+        The cluster of each decision; None if there are no clusters.
     """
 
     ballots: Ballots

@@ -1,4 +1,4 @@
-"""Checkpoints: where a training stands, in a file from which an interrupted run goes on."""
+"""Checkpoints: the state of a training, in a file from which an interrupted run resumes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

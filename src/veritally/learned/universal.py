@@ -203,7 +203,7 @@ class Universal(Rule):
         if (self.sigma is None) == (self.tau is None) or isinstance(self.sigma, tuple):
             return []
         given, other = ("tau", "sigma") if self.sigma is None else ("sigma", "tau")
-        return [f"{given} has no effect here without {other}: only their ratio matters, and it is estimated"]
+        return [f"{given} without {other} has no effect here: only their ratio matters, and it is estimated"]
 
     @property
     def _ratio(self) -> tuple[float, ...]:

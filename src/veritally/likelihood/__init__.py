@@ -1,7 +1,7 @@
 """The exact probability of a vote given the truth, with its gradient and curvature.
 
 Each voter's mean of alternative j after c_ij observations is normal around the truth μ_j with standard deviation
-σ_j/√c_ij; a vote is what the voter says of these means: their values, their difference, their order, their best.
+σ_j/√c_ij. A vote reports these means: their values, their difference, their order, or the best of them.
 """
 
 from collections.abc import Mapping

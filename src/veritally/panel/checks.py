@@ -1,4 +1,4 @@
-"""What users say of a panel, checked at the door."""
+"""Checks of what users give for a panel."""
 
 import json
 import math

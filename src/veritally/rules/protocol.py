@@ -49,8 +49,8 @@ _STATUS = {
     Status.CONVERGED: ("converged", ""),
     Status.STOPPED: (
         "stopped at a limit",
-        "the search reached its limit of steps before it converged, so scores and probabilities may be off: compare "
-        "with the rule score, which needs no search",
+        "the search stopped at its limit of steps before it converged, so scores and probabilities may be off: compare "
+        "them with those of the rule score, which needs no search",
     ),
     Status.UNBOUNDED: ("no finite maximum", "the likelihood has no finite maximum"),
     Status.MODE: (

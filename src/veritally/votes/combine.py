@@ -148,7 +148,7 @@ def _with_the_same_fields(several: Sequence[Ballots], apart: bool) -> Sequence[B
 
 
 def _alike(several: Sequence[SingleKind], apart: bool) -> list[SingleKind]:
-    """Give ballots of one kind the same arrays; with ``apart``, the factors of each stand behind those of others."""
+    """Give ballots of one kind the same arrays; with ``apart``, the factors of each come after those of others."""
     fields = {name: field for ballots in several for name, field, _ in ballots.fields()}
     factors = [0 if ballots.loadings is None else ballots.loadings.shape[-1] for ballots in several]
     before = [0, *accumulate(factors)][: len(several)] if apart else [0] * len(several)
@@ -157,7 +157,7 @@ def _alike(several: Sequence[SingleKind], apart: bool) -> list[SingleKind]:
 
 
 def _filled(ballots: SingleKind, fields: Mapping[str, Field], factors: int, before: int) -> SingleKind:
-    """Add the arrays that are lacking, blank, and factors before and behind those that there are."""
+    """Add the arrays that are lacking, blank, and factors before and after those that there are."""
     xp = namespace(ballots.counts)
     voters, alternatives = ballots.counts.shape[-2:]
     sizes = {"voter": voters, "alternative": alternatives, "factor": factors}
@@ -168,8 +168,8 @@ def _filled(ballots: SingleKind, fields: Mapping[str, Field], factors: int, befo
             shape = (*ballots.mask.shape[:-1], *(sizes[axis] for axis in field.axes))
             made[name] = xp.full(shape, field.blank, dtype=ballots.counts.dtype)
         if name in made and own is not None:
-            behind = before + own.shape[-1]
-            made[name] = xp.concat([made[name][..., :before], own, made[name][..., behind:]], axis=-1)
+            after = before + own.shape[-1]
+            made[name] = xp.concat([made[name][..., :before], own, made[name][..., after:]], axis=-1)
     return ballots._replace(**made)
 
 
