@@ -17,8 +17,8 @@ class ExactScore(Encoder):
 
         w_ij = ∂ log P(vote_i)/∂μ_j at equal truths;    for rankings E[x_ij | ballot_i]/s_ij²
 
-    Case 4 approximates this by treating all pairs as independent. It is the first step towards the maximum likelihood,
-    and close to it if noise dominates. Ties stand for all their orders; what was seen and not ranked is below.
+    The first step towards the maximum likelihood, and close to it if noise dominates. Case 4 approximates this score by
+    treating all pairs as independent. Ties stand for all their orders; what was seen and not ranked is below.
 
     References
     ----------
