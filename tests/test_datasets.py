@@ -81,7 +81,7 @@ def test_every_rule_of_one_pass_takes_them():
 
 
 def test_what_is_not_there():
-    with pytest.raises(vt.InputError, match="there is no data set 'polls'; there are flights13, llmfao, mqm, polls538"):
+    with pytest.raises(vt.InputError, match="no data set 'polls'; choose one of flights13, llmfao, mqm, polls538"):
         vt.datasets.load("polls")
     with pytest.raises(vt.InputError, match="the data set flights13 has no table 'comparisons'"):
         vt.datasets.load("flights13").table("comparisons")

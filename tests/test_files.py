@@ -39,7 +39,7 @@ def refused(file, *arguments):
     """Run a command that would replace a user's file: it says so, and leaves the file alone."""
     result = run(*arguments)
     assert result.exit_code == 2
-    problem = "is there, and not as this command wrote it; choose another name, or replace it with --force"
+    problem = "exists, and is not what this command wrote; choose another name, or replace it with --force"
     assert result.stderr == f"Error: {file}: {problem}\n"
 
 

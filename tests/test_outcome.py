@@ -249,7 +249,7 @@ def test_a_winner_that_one_voter_alone_has_seen_is_pointed_out():
 
 
 def test_decide_takes_a_profile_only():
-    with pytest.raises(vt.InputError, match=r"decide takes a Profile, not str; vt.read makes one"):
+    with pytest.raises(vt.InputError, match=r"decide takes a Profile, not str; read files and frames with vt.read"):
         vt.decide("votes.csv")
 
 
@@ -476,12 +476,12 @@ def test_sigma_in_its_three_forms():
         ({"rule": "pairwise", "sigma": [1, 2, np.nan]}, "sigma must be a finite number above 0"),
         ({"rule": "pairwise", "sigma": "big"}, "sigma must be numbers"),
         ({"rule": "pairwise", "sigma": {"A": 1, "B": 1}}, "it has none for 'C'"),
-        ({"rule": "pairwise", "sigma": {"A": 1, "B": 1, "C": 1, "D": 1}}, "names 'D', which is no alternative"),
+        ({"rule": "pairwise", "sigma": {"A": 1, "B": 1, "C": 1, "D": 1}}, "names 'D', not an alternative"),
         ({"rule": "top-monte-carlo", "samples": 0}, "samples must be a whole number, 1 or more"),
         ({"rule": "top-monte-carlo", "samples": True}, "samples must be a whole number, 1 or more"),
         ({"rule": "posterior", "tau": True}, "tau must be a finite number above 0, not True"),
         ({"rule": "positional", "points": [1, np.nan, 0]}, "points must be finite"),
-        ({"rule": 5}, "a rule is given by its name"),
+        ({"rule": 5}, "give a rule by its name"),
         ({"choose": 1.5}, "choose must be a whole number"),
         ({"seed": -1}, "seed must be a whole number"),
         ({"choose": 4}, "cannot choose 4 of 3 alternatives"),

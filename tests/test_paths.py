@@ -13,7 +13,7 @@ NAMES = {
     "NUL": ("a\0b", "it has a NUL character"),
     "long name": ("x" * 300, "it is too long"),
     "long path": ("x/" * 3000, "it is too long"),
-    "no Unicode": ("\ud800", "it is no Unicode text"),
+    "no Unicode": ("\ud800", "it is not Unicode text"),
 }
 PROFILE = vt.Profile(ranks=[[1, 2], [1, 2]])
 USES = {
@@ -36,7 +36,7 @@ USES = {
 def test_a_name_that_no_file_can_have_is_refused(use, kind, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     name, why = NAMES[kind]
-    with pytest.raises(vt.InputError, match=f"no file can have this name, since {why}; choose another") as caught:
+    with pytest.raises(vt.InputError, match=f"no file can have this name, because {why}; choose another") as caught:
         USES[use](name)
     assert len(str(caught.value)) < 200
     assert not list(tmp_path.iterdir())
@@ -63,7 +63,7 @@ def test_a_command_refuses_it_in_a_sentence(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(cli, command.replace("%", "x" * 300).split())
     assert result.exit_code == 2
-    assert "no file can have this name, since it is too long" in result.output
+    assert "no file can have this name, because it is too long" in result.output
     assert isinstance(result.exception, SystemExit)
     assert not list(tmp_path.iterdir())
 

@@ -52,10 +52,10 @@ def usable_path(given: str | os.PathLike[str]) -> Path:
     '.csv'
     """
     if not isinstance(given, str | os.PathLike):
-        raise InputError(f"a path is needed, not {quoted(given)}")
+        raise InputError(f"give a path, not {quoted(given)}")
     path = Path(given)
     if problem := _problem(path):
-        raise InputError(f"{quoted(str(path))}: no file can have this name, since {problem}; choose another")
+        raise InputError(f"{quoted(str(path))}: no file can have this name, because {problem}; choose another")
     return path
 
 
@@ -63,7 +63,7 @@ def _problem(path: Path) -> str:
     try:
         names = [os.fsencode(name) for name in path.parts]
     except UnicodeEncodeError:
-        return "it is no Unicode text"
+        return "it is not Unicode text"
     if any(b"\0" in name for name in names):
         return "it has a NUL character"
     if max(map(len, names), default=0) > _LONGEST_NAME or len(os.fsencode(path)) > _LONGEST_PATH:

@@ -10,9 +10,9 @@ _REFERENCE = re.compile(r"(\w+)(?: & \w+| et al\.)? \((\d{4})\)")  # as in "Zahe
 
 
 def cite(*rules: str) -> str:
-    """Return BibTeX for the paper, for veritally, and for what the named rules rest on.
+    """Return BibTeX for the paper, for veritally, and for the sources of the named rules.
 
-    What a rule rests on is what its ``reference`` in :func:`veritally.rules` names.
+    The sources of a rule are those that its ``reference`` in :func:`veritally.rules` names.
 
     Examples
     --------

@@ -41,35 +41,40 @@ def decide(
     seed: int = 0,
     **parameters: Any,
 ) -> Outcome:
-    """Find out what is best by a rule.
+    """Decide which alternative is best.
 
     Parameters
     ----------
     profile
-        The votes; finer ones than the rule needs are coarsened. A list of profiles, of the same or different kinds, is
-        one decision by all their voters.
+        The votes. If the rule takes coarser votes, they are coarsened. A list of profiles, of the same or different
+        kinds, is one decision by all their voters.
     rule
-        A name or alias from :func:`veritally.rules`, or a rule of one's own as an object; by default ``posterior``,
-        with a ``model`` ``learned``.
+        A name or alias from :func:`veritally.rules`, or your own rule as an object. Default: ``posterior``; with a
+        ``model``, ``learned``.
     panel
-        What is known of voters besides how much they saw: who errs with whom; for ``posterior``. By default what the
-        votes were read with: groups, or who saw the same items.
+        Which voters share errors; for ``posterior``. Default: the groups or shared items that came with the votes.
     choose
         How many alternatives to choose.
     tie_break
-        What ``winner`` and ``chosen`` do where a tie stands in the way: ``"error"`` (raise :class:`TieError`),
-        ``"first"`` or ``"random"``.
+        What ``winner`` and ``chosen`` do with a tie: ``"error"`` (raise :class:`TieError`), ``"first"`` or
+        ``"random"``.
     seed
-        For random tie-breaks and stochastic rules.
+        Seed of random tie-breaks and stochastic rules.
     **parameters
-        Of the rule: ``sigma``, the standard deviation of one observation, as a number, as a sequence with one for each
-        alternative, or as a dictionary by name (``posterior`` estimates it if it is not given); ``tau``, the standard
-        deviation of the truths; ``omega``, that by which voters differ however much they saw, a number or
-        ``"estimated"``; ``cap``, the most that a count may count for; ``count_error``, how counts may be wrong,
-        as ``"percentage:0.5"`` or ``"replacement:0.33"``, or without a number to estimate it; ``samples`` for
-        ``top-monte-carlo``; ``points`` for ``positional``. Every rule takes ``cap="none"``: without a cap, counts of
-        one voter that exceed those of all others a hundredfold are taken for the largest of these, with a warning;
-        this believes them.
+        Parameters of the rule:
+
+        - ``sigma``: the standard deviation of one observation, as a number, as a sequence with one for each
+          alternative, or as a dictionary by name. ``posterior`` estimates it if it is not given.
+        - ``tau``: the standard deviation of the truths.
+        - ``omega``: the standard deviation by which voters differ however much they saw; a number or ``"estimated"``.
+        - ``cap``: the most that a count may count for. By default, a voter whose counts are more than a hundred times
+          those of anybody else is counted as the largest of the others, with a warning. ``cap="none"``, which every
+          rule takes, uses the counts as they are.
+        - ``count_error``: how counts may be wrong, as ``"percentage:0.5"`` or ``"replacement:0.33"``; without a number
+          its size is estimated.
+        - ``samples`` for ``top-monte-carlo``, ``points`` for ``positional``.
+
+        :attr:`RuleInfo.parameters` lists all that a rule takes.
 
     Examples
     --------
@@ -80,7 +85,7 @@ def decide(
     if isinstance(profile, list | tuple) and profile and all(isinstance(one, Profile) for one in profile):
         profile = concat(profile)
     if not isinstance(profile, Profile):
-        raise InputError(f"decide takes a Profile, not {type(profile).__name__}; vt.read makes one of files and frames")
+        raise InputError(f"decide takes a Profile, not {type(profile).__name__}; read files and frames with vt.read")
     outcome = Question.of(profile, rule, choose, tie_break, seed, parameters, panel).outcome()
     for message in outcome.rule_warnings:
         warnings.warn(message, InputWarning, stacklevel=2)
@@ -99,8 +104,8 @@ def questions(
 ) -> "list[Question]":
     """Return what to decide, some decisions of a batch at a time, each some seconds of work.
 
-    Their outcomes say of each decision what :func:`decide` says. A single decision, and a batch whose decisions are not
-    independent, are one question. Outcomes do not warn: what there is to warn of is in :attr:`Outcome.rule_warnings`.
+    Their outcomes are those of :func:`decide`. A single decision, and a batch whose decisions are not independent, are
+    one question. Outcomes do not warn: warnings are in :attr:`Outcome.rule_warnings`.
     """
     whole_question = Question.of(profile, rule, choose, tie_break, seed, parameters, panel).prepared()
     size = whole_question.piece
@@ -145,13 +150,13 @@ class Question:
             raise InputError(f"there is no tie-break {quoted(tie_break)}; choose error, first or random")
         info.require(_of_rule(parameters))
         _require_evidence(np.where(profile.ballots.mask, 0.0, -np.inf), profile, choose)
-        deaf = panel is None and not _takes_panel(info) and Panel.of(profile) is not None
+        ignores_panel = panel is None and not _takes_panel(info) and Panel.of(profile) is not None
         panel = _panel_for(info, panel, profile)
         remarks = tuple(oddity.sentence for oddity in odd_voters(profile, None if panel is None else panel.group_of))
         if panel is not None:
             remarks += panel.remarks(profile)
-        if deaf:
-            remarks += (f"the rule {info.name} counts each voter by itself: what voters share is for posterior",)
+        if ignores_panel:
+            remarks += (f"the rule {info.name} ignores groups and shared items; use posterior to account for them",)
         claims: Mapping[int, str] = {}
         if parameters.get("cap") is None:
             profile, claims = believable(profile)
@@ -179,7 +184,7 @@ class Question:
         if self.panel is None:
             return made
         known: dict[str, Any] = {"correlation": self.panel.correlation}
-        # What voters of the same items do not share is all that tells the noise, and leniency would pass for it.
+        # The noise is estimated only from what voters of the same items do not share; leniency would be taken for it.
         if self.panel.items is not None and self.parameters.keys().isdisjoint(_INSTEAD_OF_LENIENCY):
             known["leniency"] = "estimated"
         return replace(made, **known)  # type: ignore[type-var]
@@ -196,7 +201,7 @@ class Question:
         """Ask about some decisions along the first batch axis."""
         size = math.prod(self.profile.batch[1:])
         claims = {
-            place - start * size: said for place, said in self.claims.items() if start * size <= place < end * size
+            place - start * size: claim for place, claim in self.claims.items() if start * size <= place < end * size
         }
         return replace(self, profile=self.profile.part(start, end), before=start, claims=claims)
 
@@ -208,8 +213,8 @@ class Question:
         _require_finite(fit.scores, self.parameters.get("model"))
         _require_evidence(fit.scores, profile, self.choose)
         if self.claims:
-            said = {place: (claim, *fit.warnings.get(place, ())) for place, claim in self.claims.items()}
-            fit = fit._replace(warnings={**fit.warnings, **said})
+            claims = {place: (claim, *fit.warnings.get(place, ())) for place, claim in self.claims.items()}
+            fit = fit._replace(warnings={**fit.warnings, **claims})
         return Outcome(
             rule=self.info.name,
             profile=profile,
@@ -230,27 +235,27 @@ def _takes_panel(info: RuleInfo) -> bool:
 
 
 def _panel_for(info: RuleInfo, panel: Panel | None, profile: Profile) -> Panel | None:
-    """Return what is known of the voters, as given or as the votes have it; None if nothing is, or the rule is deaf."""
+    """Return the panel, as given or as it came with the votes; None if there is none, or the rule takes none."""
     if panel is not None and not isinstance(panel, Panel):
         raise InputError(f"panel takes a vt.Panel, not {type(panel).__name__}")
     if _takes_panel(info):
         return Panel.of(profile) if panel is None else panel
     if panel is not None:
-        raise InputError(f"the rule {info.name} counts each voter by itself and takes no panel; posterior does")
+        raise InputError(f"the rule {info.name} takes no panel; use posterior, or leave the panel out")
     return None
 
 
 def evaluate(profile: Profile, rules: Iterable[str | Rule], **parameters: Any) -> dict[str, Array]:
     """Return the scores of several rules on the same votes, −inf for alternatives without evidence.
 
-    Votes are coarsened once for each kind, and rules that differ only in how they decode share one tally. Each rule
-    gets those of the ``parameters`` that it takes.
+    Each rule gets those of the ``parameters`` that it takes. Votes are coarsened once for each kind, and rules that
+    differ only in how they decode share one tally.
     """
     made: dict[str, Any] = {}
     for name in rules:
         info = rule_for(profile, name)
         if info.name in made and made[info.name] is not info.instance and info.instance is not None:
-            raise InputError(f"two rules are called {quoted(info.name)}; give one of them a name by vt.register")
+            raise InputError(f"two rules are called {quoted(info.name)}; register one under another name")
         own = {key: value for key, value in parameters.items() if key in info.parameters}
         made[info.name] = info.make(**checked_parameters(own, profile))
     return scores_of(made, by_kind(profile.ballots, {rule.votes for rule in made.values()}))
@@ -271,9 +276,9 @@ def _checked_fit(fit: Any, name: str, profile: Profile) -> Fit:
     for what, own in arrays.items():
         wanted = shape[:-1] if what == "status" else shape
         if own.shape != wanted:
-            raise InputError(f"the rule {name} gives {what} of the shape {own.shape}; these votes need {wanted}")
+            raise InputError(f"the rule {name} returns {what} of the shape {own.shape}; these votes need {wanted}")
     if not np.isin(np.asarray(arrays["status"]), list(Status)).all():
-        raise InputError(f"the rule {name} gives a status that is none of vt.Status")
+        raise InputError(f"the rule {name} returns a status that is not a vt.Status")
     return fit._replace(**arrays)
 
 

@@ -1,7 +1,7 @@
 """Files that appear whole or not at all, and files of others that are left alone.
 
 A function that is given the name of a file replaces it, as everywhere in Python. The command, and functions that choose
-names themselves, replace only what they wrote, unless they are told to.
+names themselves, replace only what they wrote, unless they are forced to.
 """
 
 import os
@@ -48,5 +48,5 @@ def write_together(files: Mapping[Path, bytes]) -> None:
 def refuse_to_replace(path: Path, is_ours: Callable[[Path], bool]) -> None:
     """Refuse to replace a file that is there, unless it is one of ours."""
     if path.is_file() and not is_ours(path):
-        problem = "is there, and not as this command wrote it"
+        problem = "exists, and is not what this command wrote"
         raise InputError(f"{path}: {problem}; choose another name, or replace it with --force")

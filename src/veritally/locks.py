@@ -68,7 +68,7 @@ def _locked(lock: Path, path: Path) -> BinaryIO:
                 file.seek(0)
                 holder = file.read().decode(errors="replace")
                 if holder or not patience:
-                    problem = f"in use by {holder or 'another process'}; wait until that has ended"
+                    problem = f"in use by {holder or 'another process'}; wait until it ends"
                     raise InputError(f"{path}: {problem}, or choose another name") from None
                 patience -= 1
                 time.sleep(_MOMENT)

@@ -48,7 +48,7 @@ _RULES = (
     RuleInfo(
         name="posterior",
         votes=None,
-        summary="the truths given the votes, exact, with how sure they are",
+        summary="the exact posterior of the truths given the votes, with how sure the answer is",
         implementation=Posterior,
         model_based=True,
         cost="mn²·nodes, a few times",
@@ -73,7 +73,7 @@ _RULES = (
     RuleInfo(
         name="normal-scores",
         votes="rankings",
-        summary="normal scores of the places, by the voter's precision",
+        summary="normal scores of the ranks, weighed by the voter's precision",
         implementation=NormalScores,
         model_based=True,
         normalized=True,
@@ -82,7 +82,7 @@ _RULES = (
     RuleInfo(
         name="learned-universal",
         votes="rankings",
-        summary="a network for decisions of every kind, near posterior at a small part of its cost",
+        summary="a network for all kinds of decisions: close to posterior at a small part of its cost",
         implementation=Universal,
         model_based=True,
         from_top=True,
@@ -231,7 +231,7 @@ _RULES = (
 )
 
 _DEFAULT = "posterior"
-_HINT = "see vt.rules() or `veritally rules`; one of your own has to be registered first (in the command by --plugin)"
+_HINT = "see vt.rules() or `veritally rules`; register your own rule with vt.register (in the command with --plugin)"
 _ENTRY_POINTS = "veritally.rules"  # the group under which other packages offer modules that register rules
 
 _RESERVED = ("all", "exact")  # which stand for several rules in compare
@@ -241,7 +241,7 @@ _registered: dict[str, RuleInfo] = {}
 
 
 def rules() -> tuple[RuleInfo, ...]:
-    """Every rule: those of veritally, then those that were registered.
+    """Return every rule: those of veritally, then those that were registered.
 
     Examples
     --------
@@ -255,36 +255,38 @@ def rules() -> tuple[RuleInfo, ...]:
 def register(
     name: str, implementation: type[Encoder] | type[Rule], votes: Kind | None = None, summary: str = "", **fields: Any
 ) -> RuleInfo:
-    """Give a rule of one's own a name, by which ``decide``, ``compare`` and the command know it.
+    """Register your own rule under a name that ``decide``, ``compare`` and the command know.
 
-    The command finds it in a module that is named by ``--plugin``, or that an installed package offers as an entry
-    point of the group ``veritally.rules``.
+    The command finds the rule in a module that you name with ``--plugin``, or that an installed package offers as an
+    entry point of the group ``veritally.rules``.
 
     Parameters
     ----------
     name
-        What to call it.
+        The name of the rule.
     implementation
         A class: an encoder, whose sums over voters are the scores, or a rule.
     votes
-        The kind of votes it takes; finer ones are coarsened to it. None for any, as they are.
+        The kind of votes that the rule takes; finer votes are coarsened to it. None: any kind, without coarsening.
     summary
-        What it does, in a line.
+        What the rule does, in a line.
     **fields
         Further fields of :class:`RuleInfo`.
     """
     if not (isinstance(implementation, type) and issubclass(implementation, Encoder | Rule)):
-        raise InputError(f"register takes a class of Encoder or Rule, not {quoted(implementation)}")
+        raise InputError(f"register takes a subclass of Encoder or Rule, not {quoted(implementation)}")
     for own in (name, *fields.get("aliases", ())):
         if not isinstance(own, str) or not re.fullmatch(r"[^\s:=,+]+", own) or own in _RESERVED:
-            raise InputError(f"the name of a rule is text without spaces and the signs , : = +, not {quoted(own)}")
+            kept = " or ".join(_RESERVED)
+            raise InputError(f"a rule's name is text without spaces or , : = + (and not {kept}), not {quoted(own)}")
         if own in _BUILT_IN:
-            raise InputError(f"there is a rule {quoted(own)} already; choose another name")
+            raise InputError(f"there is already a rule {quoted(own)}; choose another name")
     if votes not in (None, *KINDS):
         require_known(votes, KINDS, "kind of votes")
     if issubclass(implementation, Rule):
         if votes not in (None, implementation.votes):
-            raise InputError(f"{implementation.__name__} takes {implementation.votes or 'any votes'} by its own votes")
+            own = implementation.votes or "any votes"
+            raise InputError(f"{implementation.__name__} takes {own}, not {votes}; leave votes= out")
         votes = implementation.votes
     try:
         info = RuleInfo(name, votes, summary, implementation, **({"reference": ""} | fields))
@@ -303,7 +305,7 @@ def _load_plugins() -> None:
         try:
             entry.load()
         except Exception as error:  # whatever an installed package does
-            message = f"the rules that {entry.value} offers cannot be used ({type(error).__name__}: {error})"
+            message = f"the rules of {entry.value} cannot be loaded ({type(error).__name__}: {error})"
             warnings.warn(message, InputWarning, stacklevel=3)
 
 
@@ -313,7 +315,7 @@ def _by_name() -> dict[str, RuleInfo]:
 
 
 def rule_info(rule: str | Rule | Encoder) -> RuleInfo:
-    """Look a rule up by its name or alias, or suggest the nearest; describe one that is given itself.
+    """Look up a rule by its name or alias, or suggest the nearest name; describe a rule that is given as an object.
 
     >>> rule_info("case4").name
     'pairwise'
@@ -329,10 +331,10 @@ def rule_info(rule: str | Rule | Encoder) -> RuleInfo:
             instance=rule,
         )
     if isinstance(rule, Encoder):
-        raise InputError(f"{quoted(rule)} says what one voter adds; the rule is vt.SumRule of it, with votes= its kind")
+        raise InputError(f"{quoted(rule)} is an encoder, not a rule; make one with vt.SumRule(encoder, votes=…)")
     if not isinstance(rule, str):
         raise InputError(
-            f"a rule is given by its name or as an object of Rule (not its class), not {quoted(rule)}; see vt.rules()"
+            f"give a rule by its name or as a Rule object (not a class), not {quoted(rule)}; see vt.rules()"
         )
     if rule not in _by_name():
         _load_plugins()
@@ -345,7 +347,7 @@ def rule_info(rule: str | Rule | Encoder) -> RuleInfo:
 
 
 def rule(name: str, **parameters: Any) -> Rule:
-    """Make a rule by name, for use on plain arrays: its methods take the ballots of a profile.
+    """Make a rule by name, for use on plain arrays. Its methods take the ballots of a profile.
 
     Examples
     --------

@@ -270,7 +270,7 @@ def test_parameters_of_rules(file):
     [
         (["missing.csv"], "there is no such file"),
         (["."], "is a folder"),
-        (["x" * 300], "no file can have this name, since it is too long"),
+        (["x" * 300], "no file can have this name, because it is too long"),
         ([PANEL, "--rule", "bord"], "there is no rule 'bord'; did you mean borda or borda+arithmetic or borda+?"),
         ([PANEL, "--rule", "mean"], "the rule mean needs values, but these votes are rankings"),
         ([PANEL, "--choose", "7"], "cannot choose 7 of 6"),
@@ -387,7 +387,7 @@ def test_check_says_what_is_odd(file):
         "nobody saw D",
         "only one voter saw C",
         "voter v claims up to 90,000 observations",
-        "voter u puts everything level",
+        "voter u ranks everything equally",
         "the voters 'v' and 'V' differ only in capitals or spaces",
         "nobody saw D",
     ):
@@ -515,10 +515,7 @@ def test_comparing_on_votes_of_other_forms(file):
     given = ("compare", "--votes", votes, "--truth", truth, "--rules", "borda", "--json")
     assert json.loads(run(*given, "--ballots", "rank").output)["regret"] == 0
     assert "unranked is not for tidy tables" in run(*given[:2], PANEL, *given[3:], "--unranked", "below").stderr
-    assert (
-        "--counts, --unranked and --confidence are about a file of votes"
-        in run("compare", "--unranked", "below").stderr
-    )
+    assert "--counts, --unranked and --confidence describe a vote file" in run("compare", "--unranked", "below").stderr
 
 
 def test_check_warns_also_of_what_it_then_refuses(file):

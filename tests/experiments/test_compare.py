@@ -203,8 +203,8 @@ def test_labels():
         ({"rules": ["positional"]}, "needs points, which cannot be given here"),
         ({"rules": ["borda:samples=3"]}, "the rule borda has no parameter samples"),
         ({"rules": ["top-monte-carlo:samples=0"]}, "samples must be a whole number, from 1"),
-        ({"rules": ["top-monte-carlo:sigma=2"]}, "only samples=NUMBER"),
-        ({"rules": 3}, "rules are given by a list of their names"),
+        ({"rules": ["top-monte-carlo:sigma=2"]}, "a rule can only be given samples=NUMBER"),
+        ({"rules": 3}, "rules must be a list of names"),
         ({"baseline": "all"}, "there is no rule 'all'"),
         ({"baseline": "nobody"}, "there is no rule 'nobody'"),
         ({"workers": 0}, "workers must be a whole number, 1 or more"),
@@ -243,12 +243,12 @@ def test_clusters_and_placebos_that_do_not_fit():
     profile = vt.Profile(ranks=[[[1, 2]], [[2, 1]]])
     with pytest.raises(vt.InputError, match="there are 3 clusters for 2 decisions"):
         vt.compare(profile, truth=[[1, 2], [1, 2]], clusters="abc")
-    with pytest.raises(vt.InputError, match="clusters are given by a list"):
+    with pytest.raises(vt.InputError, match="clusters must be a list"):
         vt.compare(profile, truth=[[1, 2], [1, 2]], clusters=2)
     with pytest.raises(vt.InputError, match="placebo must be a whole number"):
         vt.compare(profile, truth=[[1, 2], [1, 2]], placebo=-1)
     for options in ({"placebo": 1}, {"clusters": [1, 2]}):
-        with pytest.raises(vt.InputError, match="simulate them first"):
+        with pytest.raises(vt.InputError, match=r"need votes, not a scenario; make some with vt\.simulate first"):
             vt.compare("high-variance", **options)
 
 

@@ -45,7 +45,7 @@ def test_entries_are_told_what_they_may_know():
     assert rule.count_error == known.count_error
     kept = Entry.of("posterior:sigma=estimated:counts=believed").make(known, 0)
     assert (kept.sigma, kept.tau, kept.count_error) == (None, None, None)
-    with pytest.raises(InputError, match="where they apply"):
+    with pytest.raises(InputError, match="and only if it takes them"):
         Entry.of("borda:votes=rankings")
     assert RuleSet.of("exact", "values", 10).kinds == {"rankings", "top"}
 

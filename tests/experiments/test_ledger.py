@@ -79,7 +79,7 @@ def test_lines_that_another_program_moved_are_not_taken_for_others(ledger):
     kept.add(other, other.run())
     lines = ledger.read_bytes().splitlines(keepends=True)
     ledger.write_bytes(b"".join(reversed(lines)))
-    with pytest.raises(vt.InputError, match="was changed by another program during the work"):
+    with pytest.raises(vt.InputError, match="was changed by another program in the meantime"):
         kept[chunk]
     kept.close()
 
@@ -124,6 +124,6 @@ def test_a_forged_line_is_measured_anew(ledger, change):
 
 def test_a_file_that_is_no_ledger_is_left_alone(ledger):
     ledger.write_text("my own notes\nof many things")
-    with pytest.raises(vt.InputError, match="no record of finished chunks"):
+    with pytest.raises(vt.InputError, match="exists, but is not a record of finished chunks"):
         measure_tables(ledger, **SMALL)
     assert ledger.read_text() == "my own notes\nof many things"

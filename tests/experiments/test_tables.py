@@ -190,7 +190,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_numbers(tmp_path):
     kept = ledger.read_bytes()
     assert not (killed / "results.csv").exists()
     again = subprocess.run(command(killed, "--workers", "2"), check=True, capture_output=True, text=True)
-    assert "Going on from " in again.stderr
+    assert "Resuming at " in again.stderr
     assert ledger.read_bytes().startswith(kept[: kept.rindex(b"\n") + 1])  # nothing was done again
     for name in ("results.csv", "results.parquet", "configuration.json", "README.md", "high-variance.svg"):
         assert (whole / name).read_bytes() == (killed / name).read_bytes(), name
@@ -208,7 +208,7 @@ def test_an_interrupted_run_says_what_is_kept(tmp_path):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
-    assert re.search(r"\d+% is done and kept in .*; the same command goes on from there", errors)
+    assert re.search(r"\d+% is done and kept in .*; to resume, give the same command again", errors)
     assert "Traceback" not in errors
 
 

@@ -89,7 +89,7 @@ def warning(**votes):
 def test_those_who_run_off_are_named():
     text = warning(order=[["A", "B", "C"], ["B", "A", "C"]])
     assert "nobody contradicts A and B above C." in text
-    assert text.endswith("The scores are those with a very wide prior")
+    assert text.endswith("The scores are those with a very wide prior instead")
     assert "nobody contradicts A above B and C." in warning(order=[["A", "B", "C"], ["A", "C", "B"]])
     assert "A above B; A above C; B above C" in warning(order=[["A", "B", "C"]])
     assert "A and B above C" in warning(top=["A", "B", "A"], alternatives=[*"ABC"])

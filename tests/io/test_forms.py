@@ -373,7 +373,7 @@ def test_what_a_form_cannot_hold_is_refused(tmp_path):
         vt.write(mixed, tmp_path / "v.csv", form="long")
     with pytest.raises(vt.InputError, match="is not a table"):
         vt.write(mixed, tmp_path / "v.orders", form="wide")
-    with pytest.raises(vt.InputError, match="orders are those of a single decision"):
+    with pytest.raises(vt.InputError, match="order is for a single decision"):
         _ = batch.order
     assert list(tmp_path.iterdir()) == []
 

@@ -377,7 +377,7 @@ def test_alternatives_keep_their_order(tmp_path):
     profile = vt.simulate(vt.Scenario(voters=4, alternatives=5, experience="specialists:2:1:0"), instances=20).profile
     vt.write(profile.renamed("d", "v", "a"), tmp_path / "votes.csv")
     assert set(vt.read(tmp_path / "votes.csv").alternatives) == {("a1", "a2", "a3", "a4", "a5")}
-    with pytest.raises(vt.InputError, match="rename within one decision"):
+    with pytest.raises(vt.InputError, match="rename one decision at a time"):
         vt.stack([vt.Profile(top=["A", "B"]), vt.Profile(top=["A", "B", "C"])]).renamed("d", "v", "a")
 
 

@@ -121,10 +121,10 @@ def interrupted(tmp_path_factory):
 def test_a_checkpoint_of_another_training_is_refused(interrupted, tmp_path):
     checkpoint = tmp_path / "c.checkpoint"
     save(checkpoint, *interrupted)
-    with pytest.raises(vt.InputError, match="from another training"):
+    with pytest.raises(vt.InputError, match="belongs to another training"):
         fit(ONE, steps=60, seed=2, checkpoint=checkpoint)
     checkpoint.write_bytes(checkpoint.read_bytes()[:-9])
-    with pytest.raises(vt.InputError, match="no safetensors file"):
+    with pytest.raises(vt.InputError, match="is not a safetensors file"):
         fit(ONE, steps=60, seed=1, checkpoint=checkpoint)
 
 
@@ -134,7 +134,7 @@ def test_a_tampered_checkpoint_is_refused_in_a_sentence(interrupted, tmp_path, h
     changed = {**arrays, **TAMPERED[how](arrays)}
     checkpoint = tmp_path / "c.checkpoint"
     save(checkpoint, {name: array for name, array in changed.items() if array is not None}, about)
-    with pytest.raises(vt.InputError, match="is damaged, no state of a training of 60 steps; remove it to start anew"):
+    with pytest.raises(vt.InputError, match="is damaged or not from a training of 60 steps; remove it to start over"):
         fit(ONE, steps=60, seed=1, checkpoint=checkpoint)
 
 
@@ -239,11 +239,11 @@ def test_a_search_keeps_the_best(tmp_path):
 PROBLEMS = (
     (("x.bin",), "ends in .safetensors"),
     (("x.safetensors", "--voters", "9-3"), "highest number of voters"),
-    (("x.safetensors", "--voters", "few"), "is no range"),
+    (("x.safetensors", "--voters", "few"), "is not a range"),
     (("x.safetensors", "--search", 3, "--pool", "mean"), "a search chooses"),
-    (("x.safetensors", "--voters", "5-"), "is no range"),
-    (("x.safetensors", "--held-out", 1), "tells nothing"),
-    (("x.safetensors", "--experience", "constant:0"), "nothing to teach"),
+    (("x.safetensors", "--voters", "5-"), "is not a range"),
+    (("x.safetensors", "--held-out", 1), "one held-out decision is too few"),
+    (("x.safetensors", "--experience", "constant:0"), "nothing to learn"),
     (("x.safetensors", "--seed", "9" * 20), "seed must be"),
     (("/proc/x.safetensors",), "cannot be written"),
     (("x.safetensors", "--noise", "cauchy"), "'cauchy' is unknown"),
@@ -295,7 +295,7 @@ def test_a_finished_training_is_not_repeated(tmp_path):
     )
     assert not any("loss 1" in note or "compiling" in note for note in notes)
     assert again.card["held_out"]
-    with pytest.raises(vt.InputError, match="is there, and not as this command wrote it"):
+    with pytest.raises(vt.InputError, match="exists, and is not what this command wrote"):
         vt.train(tmp_path / "x.safetensors", **options | {"batches": 4})
     np.testing.assert_array_equal(before.parameters["encoder.0.w"], again.parameters["encoder.0.w"])
 
@@ -349,7 +349,7 @@ def test_a_killed_run_goes_on(tmp_path):
     process.communicate()
     assert not killed.exists()
     result = subprocess.run([*arguments, str(killed), *options], capture_output=True, text=True, check=True)
-    assert "Going on from" in result.stderr
+    assert "Resuming from" in result.stderr
     assert not checkpoint.exists()
     whole = tmp_path / "whole.safetensors"
     subprocess.run([*arguments, str(whole), *options], capture_output=True, check=True)

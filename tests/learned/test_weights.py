@@ -105,7 +105,7 @@ def test_numbers_that_are_not_finite_are_refused(tmp_path):
 def test_foreign_weights_are_refused(tmp_path):
     path = tmp_path / "w.safetensors"
     save(path, ARRAYS, {"format": "pt"})
-    with pytest.raises(vt.InputError, match="holds no weights of a learned rule"):
+    with pytest.raises(vt.InputError, match="contains no weights of a learned rule"):
         model(path, "deepsets")
 
 
@@ -123,7 +123,7 @@ def test_weights_that_do_not_fit_their_card_are_refused(tmp_path):
 def test_cards_that_say_nothing_are_refused(tmp_path, card):
     path = tmp_path / "w.safetensors"
     save(path, ARRAYS, {"veritally": card})
-    with pytest.raises(vt.InputError, match="holds no weights"):
+    with pytest.raises(vt.InputError, match="contains no weights"):
         model(path, "deepsets")
 
 
@@ -133,7 +133,7 @@ def test_a_card_with_limits_that_are_none_is_refused(tmp_path):
         card = found.card | {"lesson": found.card["lesson"] | {"voters": voters}}
         path = tmp_path / "w.safetensors"
         save(path, found.parameters, {"veritally": json.dumps(card)})
-        with pytest.raises(vt.InputError, match="holds no weights"):
+        with pytest.raises(vt.InputError, match="contains no weights"):
             model(path, "deepsets")
 
 
@@ -158,7 +158,7 @@ def test_a_card_that_does_not_say_how_weights_came_about_is_refused(tmp_path, hi
     found = model("learned", "deepsets")
     path = tmp_path / "w.safetensors"
     save(path, found.parameters, {"veritally": json.dumps(found.card | history)})
-    with pytest.raises(vt.InputError, match="holds no weights"):
+    with pytest.raises(vt.InputError, match="contains no weights"):
         model(path, "deepsets")
 
 
@@ -195,5 +195,5 @@ def test_shipped_models_have_cards(name):
 
 
 def test_the_other_network_is_refused():
-    with pytest.raises(vt.InputError, match="for --rule learned-universal"):
+    with pytest.raises(vt.InputError, match="use it with --rule learned-universal"):
         vt.decide(vt.Profile(ranks=[[1, 2]]), rule="learned", model="learned-universal")

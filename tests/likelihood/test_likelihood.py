@@ -388,7 +388,7 @@ def test_surprising_rankings_beside_ties():
         ({"truth": [1, 2, 3], "sigma": [1, 1]}, "sigma has 2 numbers for 3 alternatives"),
         ({"truth": [1, 2, 3], "cap": 0}, "cap must be"),
         ({"truth": [1, 2, 3], "count_error": "percent:0.5"}, "count_error"),
-        ({"truth": [1, 2, 3], "count_error": lambda random, counts, experience: counts}, "percentage and replacement"),
+        ({"truth": [1, 2, 3], "count_error": lambda random, counts, experience: counts}, "percentage or replacement"),
     ],
 )
 def test_errors(options, message):

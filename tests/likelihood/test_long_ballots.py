@@ -62,7 +62,7 @@ def test_five_voters_who_agree_on_150_leave_no_tie():
 
 
 def test_ballots_out_of_reach_are_refused():
-    with pytest.raises(InputError, match="ranks 1001 alternatives apart, and exact probabilities reach to 1000"):
+    with pytest.raises(InputError, match="a ballot has 1001 different ranks, and exact rules take up to 1000"):
         log_prob(one_ballot(1001), truth=np.zeros(1001))
     tied = np.minimum(np.arange(1, 1101), 3.0)[None]  # many alternatives, but few tiers
     assert np.isfinite(log_prob(vt.Profile(ranks=tied), truth=np.zeros(1100))[0])

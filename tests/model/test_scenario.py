@@ -235,7 +235,7 @@ def test_to_dict_names_every_part():
         ({"experience": "uniform:a:b"}, "whole number"),
         ({"experience": "constant:1:2"}, "constant takes count"),
         ({"experience": -1}, "the count must be a finite number from 0"),
-        ({"experience": [[1, 2]]}, "the given counts are 1 × 2, the scenario 10 × 10"),
+        ({"experience": [[1, 2]]}, "the given counts are 1 × 2, but the scenario is 10 × 10"),
         ({"experience": [[1, -2]]}, "finite numbers, 0 or more"),
         ({"experience": "specialists:0"}, "a specialist knows must be a whole number, 1 or more"),
         ({"experience": "specialists:11"}, "specialists cannot know 11 of 10 alternatives"),

@@ -106,7 +106,7 @@ def scored(levels, seed=1, counts=None):
 def test_levels_that_differ_are_remarked_on():
     """It makes an answer unsure that need not be so; told, or where levels are alike, nothing is said."""
     harsh = scored([0, 0, -6, 0, 6])
-    with pytest.warns(vt.InputWarning, match="values differ in their level .* set leniency to estimated"):
+    with pytest.warns(vt.InputWarning, match="values differ in level .* set leniency to estimated"):
         plain = vt.decide(harsh)
     found = vt.decide(harsh, leniency="estimated")
     np.testing.assert_allclose(
@@ -143,12 +143,12 @@ def test_who_is_harsh():
 @pytest.mark.parametrize(
     ("votes", "given", "message"),
     [
-        ({"ranks": [[1, 2], [2, 1]]}, {"leniency": "estimated"}, "about values, and these votes are rankings"),
-        ({"values": [[1, 2], [2, 1]]}, {"leniency": 1}, "needs sigma beside it"),
+        ({"ranks": [[1, 2], [2, 1]]}, {"leniency": "estimated"}, "for values, and these votes are rankings"),
+        ({"values": [[1, 2], [2, 1]]}, {"leniency": 1}, "a number for leniency needs sigma"),
         (
             {"values": [[1, 2], [2, 1]]},
             {"leniency": "estimated", "noise": "student:3"},
-            "leave noise and count_error out",
+            "cannot be combined with noise or count_error",
         ),
         ({"values": [[1, 2], [2, np.nan]], "counts": [[1, 1], [1, 1]]}, {"leniency": "estimated"}, "some are blank"),
     ],

@@ -234,29 +234,29 @@ def test_a_panel_in_a_file(tmp_path, profile):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"groups": {"a": ["Ann", "Bob"], "b": ["Bob", "Cem"]}}, "'Bob' stands in 'a' and 'b'"),
-        ({"groups": {"a": ["Ann", "Ann"]}}, "'Ann' stands twice in the group 'a'"),
+        ({"groups": {"a": ["Ann", "Bob"], "b": ["Bob", "Cem"]}}, "'Bob' is in 'a' and 'b'"),
+        ({"groups": {"a": ["Ann", "Ann"]}}, "'Ann' appears twice in the group 'a'"),
         ({"groups": {"a": "Ann"}}, "needs a list of voters"),
         ({"groups": {"a": ["Ann"]}}, "no group has two voters"),
-        ({"groups": {"a": ["Ann", None]}}, "names None, which is no name of a voter"),
-        ({"groups": {"a": ["Ann", ["Bob"]]}}, "which is no name of a voter"),
-        ({"groups": {1: ["Ann", "Bob"], "1": ["Cem"]}}, "there are two groups '1'"),
+        ({"groups": {"a": ["Ann", None]}}, "names None, which is not a name"),
+        ({"groups": {"a": ["Ann", ["Bob"]]}}, "which is not a name"),
+        ({"groups": {1: ["Ann", "Bob"], "1": ["Cem"]}}, "two groups are called '1'"),
         ({"groups": {"a": ["Ann", "Bob"]}, "correlation": np.array([0.5, 0.6])}, "from 0 to below 1"),
         ({"groups": {"a": ["Ann", "Bob"]}, "votes": ["rankings"]}, "the kind of votes"),
-        ({"groups": ["Ann"]}, "groups are a dictionary"),
+        ({"groups": ["Ann"]}, "groups must be a dictionary"),
         ({"groups": {"a": ["Ann", "Bob"]}, "correlation": 1}, "from 0 to below 1"),
         ({"groups": {"a": ["Ann", "Bob"]}, "correlation": -0.1}, "from 0 to below 1"),
         ({"groups": {"a": ["Ann", "Bob"]}, "correlation": "strong"}, "from 0 to below 1"),
         ({"groups": {"a": ["Ann", "Bob"]}, "votes": "letters"}, "the kind of votes 'letters' is unknown"),
-        ({"groups": {"a": ["Ann", "Bob"]}, "voters": VOTERS}, "voters= names those of a similarity"),
+        ({"groups": {"a": ["Ann", "Bob"]}, "voters": VOTERS}, "voters= goes with similarity="),
         ({"similarity": [[1, 0.5], [0.4, 1]]}, "not symmetric"),
-        ({"similarity": [[1, 2], [2, 1]]}, "not positive"),
+        ({"similarity": [[1, 2], [2, 1]]}, "has the eigenvalue -1; eigenvalues must not be negative"),
         ({"similarity": [[0, 0], [0, 1]]}, "to itself must be above 0"),
         ({"similarity": [1, 2]}, "a square matrix"),
-        ({"similarity": [[1, 0], [0, 1]], "voters": ["Ann"]}, "2 rows, and voters= has 1"),
+        ({"similarity": [[1, 0], [0, 1]], "voters": ["Ann"]}, "2 rows, but voters= has 1"),
         ({"similarity": [[1, 0], [0, 1]], "voters": ["Ann", "Ann"]}, "names must differ"),
-        ({"items": [1, 2]}, "items= takes profile.items"),
-        ({}, "give just one of them"),
+        ({"items": [1, 2]}, "items= takes the profile.items"),
+        ({}, "needs exactly one of groups, similarity and items"),
     ],
 )
 def test_what_is_no_panel(given, message):
@@ -268,8 +268,8 @@ def test_what_is_no_panel(given, message):
     ("panel", "message"),
     [
         (vt.Panel({"a": ["Ann", "Nobody"]}), "the panel's voter 'Nobody' is unknown"),
-        (vt.Panel({"a": ["Ann", "Bob"]}, votes="values"), "for values, and these votes are rankings"),
-        (vt.Panel(similarity=np.eye(3)), "that of 3 voters, and 5 vote"),
+        (vt.Panel({"a": ["Ann", "Bob"]}, votes="values"), "for values, but these votes are rankings"),
+        (vt.Panel(similarity=np.eye(3)), "for 3 voters, but 5 vote"),
         ({"a": ["Ann", "Bob"]}, "panel takes a vt.Panel, not dict"),
     ],
 )
@@ -288,9 +288,9 @@ def looked_at(looks, share=0.5):
     [
         ("{", r"is not valid JSON \(line 1, column 2"),
         ("[" * 100_000, "is not valid JSON"),
-        ("[]", "is no panel"),
+        ("[]", "is not a panel"),
         ('{"format": "veritally panel", "version": 2}', "of version 2; this program reads 1"),
-        ('{"format": "veritally panel", "version": 1}', "give just one of them"),
+        ('{"format": "veritally panel", "version": 1}', "needs exactly one of groups, similarity and items"),
         ('{"format": "veritally panel", "version": 1, "code": "x"}', "part 'code' is unknown"),
         ('{"format": "veritally panel", "version": 1, "group": {}}', "did you mean 'groups'"),
         (
@@ -303,13 +303,13 @@ def looked_at(looks, share=0.5):
         ),
         (
             '{"format": "veritally panel", "version": 1, "groups": {"a": ["b", "c"], "a": ["d", "e"]}}',
-            "'a' stands twice",
+            "'a' appears twice",
         ),
         (looked_at([["b", "c", 0.7, 1]]), "the items are damaged"),
         (looked_at([["b", "c", 1e30, 1]]), "the items are damaged"),
         (looked_at([["b", "c", 1, 1]], "x"), "the items are damaged"),
         ('{"format": "veritally panel", "version": 1, "items": {"looks": 3}}', "the items are damaged"),
-        ('{"format": "veritally panel", "version": 1, "groups": {"a": ["b", "b"]}}', "stands twice"),
+        ('{"format": "veritally panel", "version": 1, "groups": {"a": ["b", "b"]}}', "appears twice"),
     ],
 )
 def test_damaged_files(tmp_path, text, message):
@@ -321,9 +321,9 @@ def test_damaged_files(tmp_path, text, message):
 
 
 def test_rules_without_a_panel(profile):
-    with pytest.raises(vt.InputError, match="borda counts each voter by itself and takes no panel; posterior does"):
+    with pytest.raises(vt.InputError, match="borda takes no panel; use posterior, or leave the panel out"):
         vt.decide(profile, rule="borda", panel=vt.Panel({"a": ["Ann", "Bob"]}))
-    with pytest.raises(vt.InputError, match="leave noise and count_error out"):
+    with pytest.raises(vt.InputError, match="cannot be combined with noise or count_error"):
         vt.decide(profile, panel=vt.Panel({"a": ["Ann", "Bob"]}, correlation=0.5), noise="laplace", sigma=1, tau=1)
 
 
@@ -340,7 +340,7 @@ def test_differences_of_a_group():
 
 def test_a_column_group_is_ignored_aloud(profile):
     votes = profile.with_facts(groups={"Ann": "lab", "Bob": "lab"})
-    with pytest.warns(vt.InputWarning, match="borda counts each voter by itself: what voters share is for posterior"):
+    with pytest.warns(vt.InputWarning, match="borda ignores groups and shared items; use posterior"):
         vt.decide(votes, rule="borda")
     assert vt.decide(votes).panel.groups == {"lab": ("Ann", "Bob")}
 

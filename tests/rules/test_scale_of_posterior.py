@@ -179,7 +179,7 @@ def test_votes_that_are_nothing_but_noise_are_pooled_too():
     [
         ({"scale": 2, "sigma": 1}, "scale is sigma over tau; give scale, or sigma and tau, not both"),
         ({"scale": 0}, "scale must be a finite number above 0, not 0"),
-        ({"scale": "pool"}, "scale is a number, each or pooled, not 'pool'"),
+        ({"scale": "pool"}, "scale must be a number, each or pooled, not 'pool'"),
     ],
 )
 def test_messages(given, message):

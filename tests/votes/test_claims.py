@@ -17,7 +17,7 @@ ORDERS = [[*"ABC"], [*"ABC"], [*"BAC"], [*"CBA"]]
 COUNTS = [[20, 20, 20], [9, 9, 9], [5, 30, 5], [1e6, 1e6, 1]]
 TAKEN = [*COUNTS[:3], [30, 30, 1]]
 LIAR = vt.Profile(order=ORDERS, counts=COUNTS, voters=[*"uvwx"])
-SAID = "voter x claims up to 1,000,000 observations, more than 100 times as many as anybody else: taken for 30"
+SAID = "voter x claims up to 1,000,000 observations, more than 100 times as many as anybody else: counted as 30"
 
 
 @pytest.mark.parametrize("rule", ["posterior", "borda", "case4", "mle", "learned-universal"])

@@ -60,6 +60,6 @@ def test_groups_and_items_have_a_line_where_there_are_any():
     lines = dict(describe(known).lines())
     assert lines["Groups"] == "2, of 1 to 2 voters; 1 in none"
     assert lines["Items"] == (
-        "2, looked at 2 times for each alternative on average; 25% of the noise of a look belongs to them"
+        "2, looked at 2 times for each alternative on average; 25% of the noise of a look comes from the item"
     )
     assert dict(describe(vt.stack([plain, known])).lines())["Groups"] == "2, of 1 to 2 voters; 1 in none"

@@ -103,7 +103,7 @@ def test_coarsening_by_steps_is_coarsening_at_once(profile):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: vt.Profile(top=[0, 1]).as_rankings(), "less than a ranking"),
+        (lambda: vt.Profile(top=[0, 1]).as_rankings(), "favourites cannot become rankings"),
         (lambda: vt.Profile(ranks=[[1, 2]]).as_differences(), "differences need values for two alternatives"),
         (lambda: vt.Profile(values=[[1.0, 2, 3]]).as_differences(), "not values for 3"),
         (lambda: vt.Profile(ranks=[[1, 2]]).values, "these votes are rankings, not values"),
@@ -146,9 +146,12 @@ NAMES = {"alternatives": ["A", "B"], "voters": ["u", "v"]}
         ({"ranks": [[1, 2]], "multiplicity": [-1]}, "voter 0: the multiplicity must be a finite number"),
         ({"ranks": [[1, 2]], "multiplicity": [np.nan]}, "the multiplicity must be a finite number"),
         ({"ranks": [[1, 2]], "multiplicity": [1, 2]}, "multiplicity has the shape"),
-        ({"ranks": [[1, 2]], "alternatives": ["A"]}, "1 alternative names do not fit 2 alternatives"),
-        ({"ranks": [[1, 2]], "alternatives": ["A", "A"]}, "the alternative name 'A' stands twice"),
-        ({"ranks": [[1, 2], [1, 2]], "voters": ["u", "u"]}, "the voter name 'u' stands twice"),
+        (
+            {"ranks": [[1, 2]], "alternatives": ["A"]},
+            "number of alternative names is 1, but there are 2 alternatives",
+        ),
+        ({"ranks": [[1, 2]], "alternatives": ["A", "A"]}, "the alternative name 'A' appears twice"),
+        ({"ranks": [[1, 2], [1, 2]], "voters": ["u", "u"]}, "the voter name 'u' appears twice"),
         ({"ranks": [[1, 2]], "decisions": ["d"]}, "decision names need one batch axis"),
         ({"ranks": [[1, 2]], "alternatives": 5}, "alternative names must be a list of names"),
         ({"ranks": [[1, 2]], "voters": [{}]}, "voter names must be a list of names"),
@@ -170,7 +173,7 @@ NAMES = {"alternatives": ["A", "B"], "voters": ["u", "v"]}
         ({"order": [["A", "B", "A"]]}, "voter 0 lists 'A' twice"),
         ({"order": np.array([[0, 0, 1]])}, "listed twice"),
         ({"order": np.array([[0, 2]]), "alternatives": ["A", "B"]}, "positions go from 0 to 1"),
-        ({"top": ["A", "C"], "alternatives": ["A", "B"]}, "alternative 'C' is unknown; known are 'A', 'B'"),
+        ({"top": ["A", "C"], "alternatives": ["A", "B"]}, "alternative 'C' is unknown; choose one of 'A', 'B'"),
         ({"top": [0, 5], "alternatives": ["A", "B"]}, "voter 1: alternative 5 is unknown"),
         ({"top": [[0.5, 0.5]]}, "one name or position per voter"),
     ],
@@ -259,8 +262,8 @@ def test_selecting_closes_the_ranks():
         ({"alternatives": ["A"]}, "a single alternative would be left"),
         ({"voters": []}, "no voter would be left"),
         ({"voters": ["w"]}, "voter 'w' is unknown"),
-        ({"voters": ["u", "u"]}, "the voter name 'u' stands twice"),
-        ({"alternatives": ["A", "A"]}, "the alternative name 'A' stands twice"),
+        ({"voters": ["u", "u"]}, "the voter name 'u' appears twice"),
+        ({"alternatives": ["A", "A"]}, "the alternative name 'A' appears twice"),
     ],
 )
 def test_selecting_says_what_is_wrong(selection, message):
@@ -282,9 +285,9 @@ def test_concat_matches_alternatives_by_name():
 @pytest.mark.parametrize(
     ("profiles", "message"),
     [
-        ([], "no profiles to put together"),
-        ([vt.Profile(ranks=[[1, 2]], voters=["u"])] * 2, "the voter name 'u' stands twice"),
-        ([vt.stack([vt.Profile(ranks=[[1, 2]])] * 2)] * 2, "differ in their names"),
+        ([], "no profiles to combine"),
+        ([vt.Profile(ranks=[[1, 2]], voters=["u"])] * 2, "the voter name 'u' appears twice"),
+        ([vt.stack([vt.Profile(ranks=[[1, 2]])] * 2)] * 2, "have different names"),
         ([random_profile(0, batch=(2,)), random_profile(0, batch=(3,))], "same batch axes"),
         ([vt.Profile(ranks=[[[1, 2]]], decisions=[name]) for name in "pq"], "the same decisions"),
         (
@@ -360,13 +363,13 @@ def test_padding_by_names_is_silent_and_selection_from_it_refused():
     batch = vt.Profile(ranks=ranks, alternatives=[["A", "B", "C"], ["X", "Y"]], voters=[["u", "v"], ["w"]])
     assert batch.warnings == ()
     assert batch.unstack()[1].alternatives == ("X", "Y")
-    with pytest.raises(vt.InputError, match="select within one decision"):
+    with pytest.raises(vt.InputError, match="select from one decision at a time"):
         batch.select(voters=["u"])
     with pytest.raises(vt.InputError, match="single decision"):
         batch.unstack()[0].unstack()
     with pytest.raises(vt.InputError, match="not batches"):
         vt.stack([batch])
-    with pytest.raises(vt.InputError, match="1 decision names do not fit 2"):
+    with pytest.raises(vt.InputError, match="the number of decision names is 1, but there are 2"):
         vt.stack(batch.unstack(), decisions=["one"])
 
 

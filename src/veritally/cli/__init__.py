@@ -44,7 +44,9 @@ class _Commands(click.Group):
             except click.UsageError as error:
                 raise click.UsageError(visible(error.format_message()), error.ctx) from error
             except MemoryError as error:
-                raise _Failure("there is not enough memory for this; work on a part of the votes") from error
+                raise _Failure(
+                    "there is not enough memory for this; work on fewer decisions or voters at a time"
+                ) from error
             except BrokenPipeError:
                 raise
             except OSError as error:

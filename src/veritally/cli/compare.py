@@ -30,26 +30,54 @@ Examples:
 
 @click.command(epilog=_EXAMPLES, short_help="Compare rules on votes with a known truth.")
 @plugin_option
-@click.option("--rules", metavar="NAME,NAME…", help="The rules; by default all that can use the votes.")
-@click.option("--votes", "file", metavar="FILE", help="Votes to compare on, instead of simulated ones.")
-@click.option("--truth", metavar="FILE", help="Their truth: (decision,) alternative, truth, and perhaps cluster.")
+@click.option(
+    "--rules",
+    metavar="NAME,NAME…",
+    help="Rules to compare. Default: all that can use the votes, except posterior, mle and score, which are slower.",
+)
+@click.option("--votes", "file", metavar="FILE", help="A vote file to compare on, instead of simulated votes.")
+@click.option(
+    "--truth",
+    metavar="FILE",
+    help="The truth for --votes: a table with the columns alternative and truth, and if needed decision and cluster.",
+)
 @file_options
-@click.option("--dataset", metavar="NAME", help="Real votes that come along: flights13, llmfao, mqm or polls538.")
+@click.option("--dataset", metavar="NAME", help="Real votes from veritally: flights13, llmfao, mqm or polls538.")
 @click.option(
     "--placebo",
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="For real votes: let voters exchange their counts N times at random, to see what the counts are worth.",
+    help="For real votes: swap the counts between voters at random, N times, to measure what the counts are worth.",
 )
 @scenario_options
-@click.option("--baseline", metavar="NAME", help="What differences are taken to; by default borda, or the first rule.")
-@click.option("--instances", type=click.IntRange(min=2), default=2000, show_default=True, help="Number of decisions.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For votes, ties and rules.")
-@click.option("--workers", type=click.IntRange(min=1), help="Number of processes; by default one a core.")
-@click.option("--backend", type=click.Choice(["numpy", "jax"]), default="numpy", show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
-@click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Save a picture of the regrets.")
+@click.option(
+    "--baseline", metavar="NAME", help="The rule to compare the others with. Default: borda, or else the first rule."
+)
+@click.option(
+    "--instances",
+    type=click.IntRange(min=2),
+    default=2000,
+    show_default=True,
+    help="Number of decisions to simulate.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Seed of simulated votes, random ties and random rules.",
+)
+@click.option("--workers", type=click.IntRange(min=1), help="Number of processes. Default: one per core.")
+@click.option(
+    "--backend",
+    type=click.Choice(["numpy", "jax"]),
+    default="numpy",
+    show_default=True,
+    help="Array library to compute with.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Save a plot of the regrets.")
 @force_option
 def compare(
     rules: str | None,
@@ -73,9 +101,9 @@ def compare(
 ) -> None:
     """Compare rules by regret, accuracy and rank correlation, all on the same votes.
 
-    The votes are simulated by a scenario, come from a vote file with a truth file, or are a data set. Ties are broken
-    at random. Standard errors allow for decisions of one cluster that err together, such as elections of one year: on
-    data sets, and where the truth file has a column cluster.
+    The votes come from a simulated scenario, from a vote file with a truth file, or from a data set. Ties are broken at
+    random. Decisions of one cluster, such as elections of one year, may err together. The standard errors allow for
+    this on data sets, and with a truth file that has a column cluster.
     """
     from veritally.datasets import load
     from veritally.experiments.compare import compare as compare_
@@ -86,8 +114,8 @@ def compare(
 
         require_picture(plot, force)
     if (file is None) != (truth is None):
-        hint = "; what simulated voters report is --ballots" if file in ("values", "rankings", "top") else ""
-        raise InputError(f"give files of votes and truth as --votes and --truth, or neither and a scenario{hint}")
+        hint = "; to set what simulated voters report, use --ballots" if file in ("values", "rankings", "top") else ""
+        raise InputError(f"give both --votes and --truth, or neither to simulate votes{hint}")
     wanted: dict[str, Any] = {"rules": split_names(rules), "baseline": baseline, "seed": seed, "placebo": placebo}
     data = None if dataset is None else load(dataset)
     if data is not None or file is not None:
@@ -96,7 +124,7 @@ def compare(
         comparison = compare_(votes, truth=truth, **wanted)
     else:
         if any(given is not None for given in (counts, unranked, confidence)):
-            raise InputError("--counts, --unranked and --confidence are about a file of votes; give it as --votes")
+            raise InputError("--counts, --unranked and --confidence describe a vote file; give it with --votes")
         wanted |= {"instances": instances, "workers": workers, "backend": backend}
         scenario = make_scenario(ballots=ballots, **options)
         with progress_bar("Comparing") as progress:
@@ -117,7 +145,7 @@ def _print(comparison: "Comparison", data: "Dataset | None", by_default: bool) -
 
     print_comparison(comparison)
     if by_default:
-        click.echo("Not among them, since they take longer: posterior, mle and score (--rules all,posterior).")
+        click.echo("Left out, because they are slower: posterior, mle and score. To add one: --rules all,posterior.")
     if data is not None:
         click.echo(f"{data.name}: {data.summary}. {data.licence}, {data.attribution}.")
 
@@ -131,16 +159,16 @@ def _only_sigma(options: Mapping[str, Any], source: str) -> dict[str, Any]:
 
 def _refuse_unused(options: Mapping[str, Any], source: str) -> None:
     """Refuse what is for simulated votes, where votes come from elsewhere."""
-    said = click.get_current_context().get_parameter_source
+    source_of = click.get_current_context().get_parameter_source
     several = (
         "instances",
         "workers",
         "backend",
         *(_OF_FILES if source == "--dataset" else ()),
     )
-    unused = [key for key in several if said(key) is ParameterSource.COMMANDLINE]
+    unused = [key for key in several if source_of(key) is ParameterSource.COMMANDLINE]
     given = next((key for key, value in options.items() if value is not None), unused[0] if unused else None)
     if given is not None:
         option = {"name": "scenario", "file": "votes"}.get(given, given).replace("_", "-")
-        what = "for votes of your own" if given in _OF_FILES else "for simulated votes"
+        what = "for your own vote file" if given in _OF_FILES else "for simulated votes"
         raise InputError(f"--{option} is {what}; with {source} leave it out")

@@ -33,5 +33,5 @@ plugin_option = click.option(
     is_eager=True,
     expose_value=False,
     callback=_load,
-    help="A Python module that registers rules of your own by vt.register.",
+    help="A Python module that registers rules of your own with vt.register.",
 )

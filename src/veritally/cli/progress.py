@@ -1,4 +1,4 @@
-"""A sign of life where the wait may be felt."""
+"""Progress, shown when the wait is long enough to notice."""
 
 import sys
 import threading
@@ -84,21 +84,21 @@ class _Log:
     """Lines for a log; none for what is over within two seconds."""
 
     def __init__(self, what: str) -> None:
-        self.what, self.said = what, 0.0
+        self.what, self.shown = what, 0.0
         self.before: float | None = None  # what an earlier run has done
 
     def hide(self) -> None:
         """Leave lines where they are."""
 
     def __call__(self, share: float, note: str = "") -> None:
-        if self.before is None or share < self.said:  # another piece of work
-            self.before, self.said, self.start = share, share, time.monotonic()
+        if self.before is None or share < self.shown:  # another piece of work
+            self.before, self.shown, self.start = share, share, time.monotonic()
         spent = time.monotonic() - self.start
-        if spent > _FELT and share < 1 and share - self.said >= _STEP:
+        if spent > _FELT and share < 1 and share - self.shown >= _STEP:
             left = spent * (1 - share) / (share - self.before)
             also = f" ({note})" if note else ""
             say(f"{self.what}: {share:.0%} done, about {duration(left)} left{also}", err=True)
-            self.said = share
+            self.shown = share
 
 
 ProgressDisplay: TypeAlias = _Bar | _Log

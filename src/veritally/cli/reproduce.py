@@ -21,15 +21,23 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES, short_help="Measure the paper's four tables anew.")
-@click.option("--tables", metavar="NAME,NAME…", help="Which tables; by default all four.")
-@click.option("--voters", metavar="N,N…", help="Which columns; by default 3,10,30,100,300.")
-@click.option("--rules", metavar="NAME,NAME…", help="Which rules; by default all.")
-@click.option("--instances", type=click.IntRange(min=2), default=2000, show_default=True, help="Instances a column.")
+@click.command(epilog=_EXAMPLES, short_help="Reproduce the paper's four tables.")
+@click.option("--tables", metavar="NAME,NAME…", help="Tables to reproduce. Default: all four.")
+@click.option("--voters", metavar="N,N…", help="Columns: numbers of voters. Default: 3,10,30,100,300.")
+@click.option("--rules", metavar="NAME,NAME…", help="Rules to measure. Default: all but posterior, mle and score.")
+@click.option("--instances", type=click.IntRange(min=2), default=2000, show_default=True, help="Decisions per column.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same numbers.")
-@click.option("--workers", type=click.IntRange(min=1), help="Number of processes; by default one a core.")
-@click.option("--backend", type=click.Choice(["numpy", "jax"]), default="numpy", show_default=True)
-@click.option("--out", type=click.Path(file_okay=False), default="reproduction", show_default=True, help="Folder.")
+@click.option("--workers", type=click.IntRange(min=1), help="Number of processes. Default: one per core.")
+@click.option(
+    "--backend",
+    type=click.Choice(["numpy", "jax"]),
+    default="numpy",
+    show_default=True,
+    help="Array library to compute with.",
+)
+@click.option(
+    "--out", type=click.Path(file_okay=False), default="reproduction", show_default=True, help="Folder to write to."
+)
 @force_option
 def reproduce(
     tables: str | None,
@@ -42,10 +50,10 @@ def reproduce(
     out: str,
     force: bool,
 ) -> None:
-    """Measure the paper's four tables anew.
+    """Reproduce the paper's four tables.
 
-    Writes results, figures and a report beside the published figures (Markdown, HTML, LaTeX) into a folder. A run that
-    was interrupted goes on where it stopped when the same command is given again.
+    Writes the results, plots, and a report that compares them with the published figures (Markdown, HTML, LaTeX) to a
+    folder. To resume a run that was interrupted, give the same command again.
     """
     from veritally.cli.tables import print_reproduction
     from veritally.experiments.reproduce import reproduce as reproduce_
@@ -53,20 +61,20 @@ def reproduce(
     given = [("tables", tables), ("voters", voters), ("rules", rules), ("instances", instances), ("seed", seed)]
     usual = {"instances": 2000, "seed": 0, "backend": "numpy"}
     unusual = [(key, value) for key, value in [*given, ("backend", backend)] if value != usual.get(key)]
-    said = [f"--{key} {shlex.quote(str(value))}" for key, value in unusual]
+    options = [f"--{key} {shlex.quote(str(value))}" for key, value in unusual]
     shares: list[float] = []
 
     def report(done: int, work: int) -> None:
         shares.append(done / work)
         if len(shares) == 1 and done:
-            say(f"Going on from {shares[0]:.0%}, which is kept in {out}", err=True)
+            say(f"Resuming at {shares[0]:.0%}, from what is kept in {out}", err=True)
         progress(shares[-1])
 
     try:
         with progress_bar("Reproducing") as progress:
             reproduction = reproduce_(
                 out,
-                command=" ".join(["veritally reproduce", *said]),
+                command=" ".join(["veritally reproduce", *options]),
                 tables=split_names(tables),
                 voters=None if voters is None else [_whole(number) for number in parse_numbers(voters, "--voters")],
                 rules=split_names(rules),
@@ -78,11 +86,12 @@ def reproduce(
                 progress=report,
             )
     except KeyboardInterrupt:
-        say(f"{max(shares, default=0):.0%} is done and kept in {out}; the same command goes on from there", err=True)
+        done = f"{max(shares, default=0):.0%} is done and kept in {out}"
+        say(f"{done}; to resume, give the same command again", err=True)
         raise
     print_reproduction(reproduction)
     if importlib.util.find_spec("matplotlib") is None:
-        click.echo("The report has no figures; for these, pip install 'veritally[plot]' and give the command again")
+        click.echo("The report has no figures; to add them, pip install 'veritally[plot]' and give the command again")
     say(f"Report: {Path(out) / 'README.md'} (and report.html, report.tex, results.csv, results.parquet)")
 
 

@@ -16,7 +16,7 @@ Examples:
 
 @click.command(epilog=_EXAMPLES, short_help="List every rule.")
 @plugin_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def rules(as_json: bool) -> None:
     """List every rule: its votes, whether it uses counts, and where it comes from."""
     if as_json:

@@ -22,7 +22,7 @@ class Text(rich.text.Text):
 
 
 def say(text: str, err: bool = False) -> None:
-    """Print a line that may have names in it; nothing where the stream is closed."""
+    """Print a line that may have names in it; nothing if the stream is closed."""
     click.echo(visible(text), err=err)
 
 

@@ -20,7 +20,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES, short_help="Draw votes with a known truth.")
+@click.command(epilog=_EXAMPLES, short_help="Simulate votes with a known truth.")
 @click.argument("votes", type=click.Path(dir_okay=False))
 @click.argument("truth", type=click.Path(dir_okay=False))
 @scenario_options
@@ -28,14 +28,15 @@ Examples:
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same votes.")
 @force_option
 def simulate(votes: str, truth: str, instances: int, seed: int, force: bool, **options: Any) -> None:
-    """Draw votes with a known truth: a tidy file VOTES and a file TRUTH that decide and compare read back.
+    """Simulate votes with a known truth, and write them to the files VOTES and TRUTH.
 
-    VOTES has the counts as reported. Parts of a scenario are written as a name and numbers, such as uniform:1:49.
+    VOTES is a tidy file for decide and compare, with the counts as voters report them. TRUTH is for compare. A part of
+    a scenario is written as a name and numbers, such as uniform:1:49.
     """
     scenario = make_scenario(**options)
     paths = usable_path(votes), usable_path(truth)
     if paths[0].resolve() == paths[1].resolve():
-        raise InputError(f"{votes}: votes and truth need a file each")
+        raise InputError(f"{votes}: votes and truth need two different files")
     if not force:
         for path in paths:
             refuse_to_replace(path, _is_simulated)

@@ -26,7 +26,7 @@ def _range(value: Any) -> tuple[int, int]:
         return value
     found = re.fullmatch(r"(\d+)(?:-(\d+))?", str(value))
     if found is None:
-        raise click.BadParameter(f"{quoted(value)} is no range; write LOW-HIGH, such as 5-349")
+        raise click.BadParameter(f"{quoted(value)} is not a range; write LOW-HIGH, such as 5-349")
     low, high = found.groups()
     return int(low), int(high or low)
 
@@ -34,18 +34,56 @@ def _range(value: Any) -> tuple[int, int]:
 @click.command(epilog=_EXAMPLES, short_help="Train a rule on simulated votes.")
 @click.argument("file", type=click.Path(dir_okay=False))
 @noise_options
-@click.option("--voters", type=_range, default="5-349", show_default=True, metavar="LOW-HIGH", help="In a mini-batch.")
-@click.option("--alternatives", type=_range, default="5-14", show_default=True, metavar="LOW-HIGH", help="Likewise.")
-@click.option("--batches", type=click.IntRange(min=1), default=5000, show_default=True, help="Number of mini-batches.")
-@click.option("--batch-size", type=click.IntRange(min=1), default=128, show_default=True, help="Decisions in each.")
-@click.option("--learning-rate", type=float, default=3e-4, show_default=True, help="The step of Adam.")
-@click.option("--encoder-layers", type=click.IntRange(min=0), default=4, show_default=True, help="Before the sum.")
-@click.option("--decoder-layers", type=click.IntRange(min=0), default=2, show_default=True, help="After the sum.")
 @click.option(
-    "--pool", type=click.Choice(["max", "mean"]), default="max", show_default=True, help="λ, over alternatives."
+    "--voters",
+    type=_range,
+    default="5-349",
+    show_default=True,
+    metavar="LOW-HIGH",
+    help="Range of the number of voters in a mini-batch.",
 )
-@click.option("--total", type=click.Choice(["sum", "mean"]), default="sum", show_default=True, help="Σ, over voters.")
-@click.option("--width", type=click.IntRange(min=1), default=64, show_default=True, help="Of hidden layers.")
+@click.option(
+    "--alternatives",
+    type=_range,
+    default="5-14",
+    show_default=True,
+    metavar="LOW-HIGH",
+    help="Range of the number of alternatives in a mini-batch.",
+)
+@click.option("--batches", type=click.IntRange(min=1), default=5000, show_default=True, help="Number of mini-batches.")
+@click.option(
+    "--batch-size", type=click.IntRange(min=1), default=128, show_default=True, help="Decisions per mini-batch."
+)
+@click.option("--learning-rate", type=float, default=3e-4, show_default=True, help="Learning rate of Adam.")
+@click.option(
+    "--encoder-layers",
+    type=click.IntRange(min=0),
+    default=4,
+    show_default=True,
+    help="Layers before the sum over voters.",
+)
+@click.option(
+    "--decoder-layers",
+    type=click.IntRange(min=0),
+    default=2,
+    show_default=True,
+    help="Layers after the sum over voters.",
+)
+@click.option(
+    "--pool",
+    type=click.Choice(["max", "mean"]),
+    default="max",
+    show_default=True,
+    help="How a layer pools over alternatives; λ in the paper.",
+)
+@click.option(
+    "--total",
+    type=click.Choice(["sum", "mean"]),
+    default="sum",
+    show_default=True,
+    help="How voters are combined; Σ in the paper.",
+)
+@click.option("--width", type=click.IntRange(min=1), default=64, show_default=True, help="Width of hidden layers.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same weights.")
 @click.option(
     "--search",
@@ -58,7 +96,7 @@ def _range(value: Any) -> tuple[int, int]:
     type=click.IntRange(min=0),
     default=200,
     show_default=True,
-    help="Decisions on which to measure the loss beside that of posterior.",
+    help="Number of new decisions on which to compare the loss with that of posterior; 0 for none.",
 )
 @click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Save the training curve.")
 @force_option
@@ -75,11 +113,11 @@ def train(
     force: bool,
     **recipe: Any,
 ) -> None:
-    """Train the paper's network on simulated votes, into FILE (.safetensors), with a card beside it.
+    """Train the paper's network on simulated votes, and write it to FILE (.safetensors).
 
-    Votes come from a scenario, by default the paper's high-variance condition; numbers of voters and alternatives are
-    drawn anew for each mini-batch. A run that was interrupted, even killed, goes on from its last checkpoint when the
-    same command is given again.
+    A card next to FILE says how the network was trained and how well it does. The votes come from a scenario, by
+    default the paper's high-variance condition. Each mini-batch draws its own numbers of voters and alternatives. To
+    resume a run that was interrupted or killed from its last checkpoint, give the same command again.
     """
     from veritally.learned.paths import card_path, checked_path, checkpoint_path
     from veritally.learned.train import train as train_
@@ -95,13 +133,13 @@ def train(
         require_picture(plot, force)
     checkpoint = checkpoint_path(path)
     if checkpoint.exists():
-        say(f"Going on from {checkpoint}", err=True)
+        say(f"Resuming from {checkpoint}", err=True)
     try:
         with progress_bar("Training") as progress:
             model = train_(path, scenario, held_out=held_out, force=force, progress=progress, **recipe)
     except KeyboardInterrupt:
         if checkpoint.exists() or path.exists():
-            click.echo("What is done is kept beside it; the same command goes on from there", err=True)
+            click.echo("What is done is kept; to resume, give the same command again", err=True)
         raise
     if plot is not None:
         from veritally.plots import save_curve

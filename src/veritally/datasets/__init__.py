@@ -1,4 +1,4 @@
-"""Votes of the real world whose truth came to be known, to compare rules on."""
+"""Real votes whose truth became known later, to compare rules on."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,16 +20,16 @@ __all__ = ["Dataset", "load", "names"]
 
 @dataclass(frozen=True)
 class Dataset:
-    """Many decisions with votes, counts and truth; the files are read when they are first needed.
+    """Many decisions with votes, counts and truth. The files are read when they are first needed.
 
     Attributes
     ----------
     name
-        What to load it by.
+        The name to load it by.
     summary
         What was decided, in a line.
     licence, attribution
-        Under which licence the data stand, and whom to name when passing them on.
+        The licence of the data, and whom to credit when you pass them on.
     """
 
     name: str
@@ -44,22 +44,22 @@ class Dataset:
 
     @cached_property
     def truth(self) -> Array:
-        """What came to be known, ``(decision, alternative)``, NaN for padding."""
+        """The truth that became known, ``(decision, alternative)``, NaN for padding."""
         return frozen(read_truth(self.table("truth"), self.profile))
 
     @cached_property
     def clusters(self) -> tuple[str, ...]:
-        """For each decision, the cluster it belongs to; decisions of a cluster err together."""
+        """The cluster of each decision. Decisions of a cluster may err together."""
         of = dict(self.table("truth").select("decision", "cluster").iter_rows())
         return tuple(of[decision] for decision in self.profile.decision_names)
 
     @property
     def source(self) -> str:
-        """Where the data come from, how they became votes, and what to beware of."""
+        """Where the data come from, how they were turned into votes, and their pitfalls."""
         return self._file("SOURCE.md").decode()
 
     def table(self, name: str) -> "pl.DataFrame":
-        """Return a table as it is shipped: ``votes``, ``truth``, for llmfao ``comparisons``, for mqm ``looks``."""
+        """Return a table as shipped: ``votes`` or ``truth``; llmfao also has ``comparisons``, and mqm ``looks``."""
         from veritally.io import parquet
 
         try:
@@ -123,4 +123,4 @@ def load(name: str) -> Dataset:
     for dataset in _DATASETS:
         if dataset.name == name:
             return dataset
-    raise InputError(f"there is no data set {quoted(name)}; there are {', '.join(names())}")
+    raise InputError(f"there is no data set {quoted(name)}; choose one of {', '.join(names())}")

@@ -143,8 +143,8 @@ def _run_in_processes(chunks: Sequence[Chunk], workers: int) -> Iterator[tuple[C
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 yield running.pop(future), future.result()
     except BrokenProcessPool as error:
-        causes = "use fewer if memory is short, and in a script guard the main part by if __name__ == '__main__'"
-        raise InputError(f"a worker process ended; {causes}") from error
+        remedy = "use fewer workers if memory is short, and put the main part of a script under"
+        raise InputError(f"a worker process ended unexpectedly; {remedy} if __name__ == '__main__'") from error
     finally:  # also when interrupted, or when nobody wants the rest
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - others:

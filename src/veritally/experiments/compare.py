@@ -36,13 +36,13 @@ class Comparison:
     rule_set
         The rules.
     summary
-        Means and errors of what was measured.
+        Means and standard errors of what was measured.
     baseline
-        The rule that paired differences are taken to.
+        The rule that the others are compared with, by paired differences.
     voters
-        How many voters each decision has; None where they differ.
+        How many voters each decision has; None if the decisions differ.
     worth
-        With a placebo, what the counts are worth: by how much each rule's regret grows if voters exchange them.
+        With a placebo, what the counts are worth: by how much each rule's regret grows if voters swap them.
     """
 
     rule_set: RuleSet
@@ -65,12 +65,12 @@ class Comparison:
 
     @property
     def clusters(self) -> int | None:
-        """How many clusters the decisions are in; None if each stands for itself."""
+        """How many clusters the decisions are in; None if there are none."""
         return self.summary.independent if isinstance(self.summary, ClusteredMeasures) else None
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """The rules, that of the lowest regret first."""
+        """The rules, lowest regret first."""
         order = np.argsort(self.summary.means[0], kind="stable")
         return tuple(self.rule_set.labels[r] for r in order)
 
@@ -78,7 +78,7 @@ class Comparison:
     def best(self) -> tuple[str, ...]:
         """The rules that may be the best.
 
-        Those whose paired difference to the lowest regret lies within a 95% confidence interval around 0.
+        The 95% confidence interval of their paired difference to the lowest regret includes 0.
         """
         from scipy.special import stdtrit
 
@@ -89,7 +89,7 @@ class Comparison:
         return tuple(label for label in self.rules if label in best)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a dictionary for each rule, that of the lowest regret first."""
+        """Return a dictionary for each rule, lowest regret first."""
         difference, error = self.summary.differences(self.rule_set.labels.index(self.baseline))
         best, rows = self.best, []
         for label in self.rules:
@@ -112,7 +112,7 @@ class Comparison:
 
         Columns: ``rule``, ``votes``, ``regret``, ``se``, ``accuracy``, ``accuracy_se``, ``correlation``,
         ``correlation_se``, ``difference`` (paired, to the baseline), ``difference_se``, ``best`` (whether the rule may
-        be the best), ``baseline``, ``instances``; where it applies ``clusters``, and ``worth`` (of the counts) with
+        be the best), ``baseline``, ``instances``; if they apply, also ``clusters``, and ``worth`` (of the counts) with
         ``worth_se``.
         """
         import narwhals as nw
@@ -151,7 +151,7 @@ class Comparison:
         return html_table(self.table(), f"{self.about}; ± standard errors; * may have the lowest regret (95%)")
 
     def plot(self, path: str | PathLike[str]) -> None:
-        """Save a picture of the regrets; needs the extra ``plot``."""
+        """Save a plot of the regrets; needs the extra ``plot``."""
         from veritally.plots import save_comparison
 
         save_comparison(self, path)
@@ -185,30 +185,38 @@ def compare(
     Parameters
     ----------
     votes
-        A scenario or the name of one, trials of :func:`veritally.simulate`, one of :mod:`veritally.datasets`, or with
-        ``truth`` a profile, a vote file or a data frame of votes.
+        A scenario or its name, trials from :func:`veritally.simulate`, one of :mod:`veritally.datasets`, or, with
+        ``truth``, a profile, a vote file or a data frame of votes.
     truth
         For votes that are not simulated: the true quality of each alternative of each decision, as an array
         ``(..., alternative)``, a truth file or a data frame.
     rules
-        Names of rules, in a list or separated by commas; by default all that can use the votes. ``borda+`` stands for
-        all its variants, ``top-monte-carlo:samples=1000`` tells a rule its parameter.
+        Names of rules, in a list or separated by commas. Default: all that can use the votes, except ``posterior``,
+        ``mle`` and ``score``, which are slower. ``borda+`` means all its variants; ``top-monte-carlo:samples=1000``
+        sets a parameter.
     baseline
-        The rule that paired differences are taken to; by default ``borda``, or the first where that is not compared.
+        The rule to compare the others with, by paired differences. Default: ``borda``, or else the first rule.
     clusters
-        For votes with ``truth``: the cluster of each decision. Standard errors allow for decisions of a cluster that
-        err together. A data set has its own, and so has a truth file or frame with a column ``cluster``.
+        For votes with ``truth``: the cluster of each decision. Decisions of a cluster may err together, and the
+        standard errors allow for that. Data sets have their own clusters; so do truth files and frames with a column
+        ``cluster``.
     placebo
-        How many times the voters of each decision exchange their counts at random, to see what these are worth: by how
-        much the regret of a rule grows, on average over the times. Not for scenarios, whose trials can be compared.
-    instances, seed, workers, backend
-        For scenarios: how many to draw, from which seed, with how many processes (None: one a core; their number
-        changes no result, but a script must guard its main part by ``if __name__ == "__main__"``), and in which
-        library. Ties are broken by the tie breakers of simulated trials, for other votes by the seed.
+        How many times the voters of each decision swap their counts at random, to measure what the counts are worth: by
+        how much the regret of a rule grows, averaged over the swaps. Not for scenarios; use their trials instead.
+    instances
+        For scenarios: how many decisions to simulate.
+    seed
+        Seed of simulated votes, random rules, swapped counts and broken ties. Trials have their own tie breakers.
+    workers
+        For scenarios: the number of processes; None for one per core. It does not change the results. With more than
+        one, the main part of a script must be under ``if __name__ == "__main__"``.
+    backend
+        For scenarios: the array library, ``numpy`` or ``jax``.
     progress
         Called with the share of the work that is done.
     **changes
-        Fields of the scenario to set, such as ``voters=30``; of votes, ``sigma`` for each alternative, also by name.
+        Fields of the scenario to set, such as ``voters=30``. For other votes only ``sigma``: one number, or one for
+        each alternative, in order or by name.
 
     Examples
     --------
@@ -220,7 +228,7 @@ def compare(
     if truth is not None or isinstance(votes, Profile | Trials | Dataset):
         return _compare_on_votes(LabelledVotes.of(votes, truth, clusters, changes, seed), rules, baseline, times, seed)
     if times or clusters is not None:
-        raise InputError("placebo and clusters are for votes that are there, not for scenarios; simulate them first")
+        raise InputError("placebo and clusters need votes, not a scenario; make some with vt.simulate first")
     chosen = scenario(votes, **changes)
     rule_set, named = _rules_and_baseline(rules, baseline, chosen.votes, chosen.alternatives)
     chunks = plan_chunks(chosen, rule_set, MEASURES, whole(instances, "instances", least=1), seed, backend)

@@ -42,7 +42,7 @@ class LabelledVotes:
     voters
         How many voters each decision has; None where they differ.
     clusters
-        The cluster of each decision; None if each stands for itself.
+        The cluster of each decision; None if there are no clusters.
     """
 
     ballots: Ballots
@@ -58,19 +58,19 @@ class LabelledVotes:
     ) -> "LabelledVotes":
         """Check what was given."""
         if isinstance(votes, Scenario):
-            raise InputError("a scenario has its own truth; give truth= with votes")
+            raise InputError("a scenario has its own truth; leave truth= out")
         if isinstance(votes, Trials):
             if truth is not None or clusters is not None or changes:
-                raise InputError("trials have their own truth and scenario; give nothing but rules and a baseline")
+                raise InputError("trials have their own truth and scenario; leave out truth=, clusters= and changes")
             return cls._of_trials(votes)
         if isinstance(votes, Dataset):
             if truth is not None or clusters is not None:
                 raise InputError(f"the data set {votes.name} has its own truth and clusters; leave them out")
             votes, truth, clusters = votes.profile, votes.truth, votes.clusters
         if truth is None:
-            raise InputError("votes can only be compared with their truth; give truth=")
-        if changes.keys() - {"sigma"}:
-            raise InputError(f"{sorted(changes)[0]} is for simulated votes; of a scenario, votes take only sigma")
+            raise InputError("comparing rules on votes needs the truth; give truth=")
+        if others := sorted(changes.keys() - {"sigma"}):
+            raise InputError(f"{others[0]} is for simulated votes; other votes take only sigma")
         profile = votes if isinstance(votes, Profile) else read(votes)
         true, found = _truth(truth, profile)
         clusters = found if clusters is None else clusters
@@ -90,9 +90,7 @@ class LabelledVotes:
     def exchange_counts(self, random: Random) -> "LabelledVotes":
         """Return the same after the voters of each decision exchanged their counts."""
         if self.ballots.part(Pairs) is not None:
-            raise InputError(
-                "the counts of pairs are their comparisons, which voters cannot exchange; leave placebo out"
-            )
+            raise InputError("voters cannot swap the counts of pairs, which are their comparisons; leave placebo out")
         counts = exchange_counts(np.asarray(self.ballots.counts), random)
         return replace(self, ballots=self.ballots.with_counts(counts))
 
@@ -141,7 +139,7 @@ def _clusters(given: Any, decisions: int) -> tuple[Hashable, ...]:
         names = tuple(given)
         hash(names)
     except TypeError:
-        raise InputError(f"clusters are given by a list with a name for each decision, not {quoted(given)}") from None
+        raise InputError(f"clusters must be a list with a name for each decision, not {quoted(given)}") from None
     if len(names) != decisions:
-        raise InputError(f"there are {len(names)} clusters for {decisions} decisions; name one for each decision")
+        raise InputError(f"there are {len(names)} clusters for {decisions} decisions; give one for each decision")
     return names

@@ -48,7 +48,7 @@ class Ledger:
                 self._places[key] = place
             place += len(line)
         if place and not known:
-            raise InputError(f"{self._path}: is there, and no record of finished chunks; choose another folder")
+            raise InputError(f"{self._path}: exists, but is not a record of finished chunks; choose another folder")
         if not line.endswith(b"\n"):
             self._file.write(b"\n")  # ends what was cut off
 
@@ -58,7 +58,7 @@ class Ledger:
     def __getitem__(self, chunk: Chunk) -> MeasureSums:
         sums = self._found(chunk)
         if sums is None:
-            raise InputError(f"{self._path}: was changed by another program during the work; start it again")
+            raise InputError(f"{self._path}: was changed by another program in the meantime; start again")
         return sums
 
     def _found(self, chunk: Chunk) -> MeasureSums | None:

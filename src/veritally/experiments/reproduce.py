@@ -29,22 +29,24 @@ def reproduce(
     progress: Callable[[int, int], None] = no_progress,
     **settings: Any,
 ) -> Reproduction:
-    """Measure the paper's tables and write results, report and figures into a folder.
+    """Reproduce the paper's tables, and write results, a report and figures to a folder.
 
     Parameters
     ----------
     folder
-        Where to write. Finished chunks are kept there in ``chunks.jsonl``, so that a run that was interrupted, however
-        it was, goes on where it stopped.
+        The folder to write to. Finished chunks are kept there in ``chunks.jsonl``; call again to resume a run that was
+        interrupted.
     command
-        What the report says it was made by.
+        The command that the report names as its origin.
     force
-        Whether to replace files in the folder that no earlier report left there.
-    workers, progress
-        As for :func:`veritally.experiments.tables.measure_tables`.
+        Whether to replace files in the folder that no earlier report wrote.
+    workers
+        The number of processes; None for one per core. It does not change the results.
+    progress
+        Called with the work done and the work to do.
     **settings
-        ``tables``, ``voters``, ``rules``, ``instances``, ``seed`` and ``backend``, as for
-        :func:`veritally.experiments.tables.measure_tables`.
+        ``tables``, ``voters`` and ``rules`` choose what to measure; ``rules`` are named as in
+        :func:`veritally.compare`. ``instances``, ``seed`` and ``backend`` are as in :func:`veritally.compare`.
     """
     folder, plan = usable_path(folder), Plan.of(**settings)
     with Ledger(folder / "chunks.jsonl") as kept:

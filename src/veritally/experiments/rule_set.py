@@ -57,12 +57,12 @@ _KINDS_CHOSEN = ("values", "rankings", "top")  # of votes, which a rule that tak
 _SWITCHES = {
     "sigma": "estimated",
     "counts": "believed",
-    "noise": "told",
+    "noise": "given",
     "estimate": "mean",
     "omega": "estimated",
     "leniency": "0",
 }
-"""What can be changed in a rule that goes by a model: each of these has but one value."""
+"""What can be changed in a rule with a model of the votes; each of these has only one value."""
 
 
 @dataclass(frozen=True)
@@ -75,13 +75,13 @@ class Entry:
 
     @classmethod
     def of(cls, text: str | Rule) -> "Entry":
-        """Read ``NAME`` or ``NAME:PARAMETER=VALUE``; a rule that is given as an object is called as it is written.
+        """Read ``NAME`` or ``NAME:PARAMETER=VALUE``. A rule that is given as an object is called by its ``repr``.
 
-        ``samples=NUMBER`` is for Monte Carlo, ``model=FILE`` for learned rules; ``votes=rankings`` (or ``values``,
-        ``top``) gives a rule that takes any votes only these; ``sigma=estimated`` and ``counts=believed`` keep from it
-        what it would be given, ``noise=told`` tells it that noise is not normal, ``omega=estimated`` that voters may
-        differ however much they saw, ``leniency=0`` that none is harsher than others. ``posterior`` goes by the mode,
-        which is quicker and has the same regret, unless ``estimate=mean``.
+        ``samples=NUMBER`` is for Monte Carlo, ``model=FILE`` for learned rules. ``votes=rankings`` (or ``values``,
+        ``top``) limits a rule that takes any votes to these. ``sigma=estimated`` and ``counts=believed`` withhold from
+        it what it would be given. ``noise=given`` gives it the noise of the scenario, which may not be normal.
+        ``omega=estimated`` lets voters differ however much they saw; ``leniency=0`` assumes that none is harsher than
+        others. ``posterior`` uses the mode, which is quicker and has the same regret, unless ``estimate=mean``.
 
         >>> Entry.of("case5-monte-carlo:samples=1000").label
         'top-monte-carlo:samples=1000'
@@ -148,10 +148,10 @@ def _parameter(info: RuleInfo, key: str, value: str, text: str) -> Any:
     if key not in ("votes", "counts"):
         info.require([key])
     possible = (
-        "samples=NUMBER, model=FILE, votes=rankings, sigma=estimated, counts=believed, noise=told, omega=estimated, "
+        "samples=NUMBER, model=FILE, votes=rankings, sigma=estimated, counts=believed, noise=given, omega=estimated, "
         "leniency=0 and estimate=mean"
     )
-    raise InputError(f"{quoted(text)}: of a rule's parameters only {possible} can be given here, where they apply")
+    raise InputError(f"{quoted(text)}: here a rule can only be given {possible}, and only if it takes them")
 
 
 def _members(groups: Mapping[str, list[str]], text: str | Rule) -> Sequence[str | Rule]:
@@ -174,14 +174,14 @@ class RuleSet:
         fitting = [info for info in rules() if info.fits(kind, alternatives) and not info.required]
         everything = [info.name for info in fitting if info.votes is not None]
         if not isinstance(texts, str | Iterable | None):
-            raise InputError(f"rules are given by a list of their names, not {quoted(texts)}")
+            raise InputError(f"rules must be a list of names, not {quoted(texts)}")
         texts = ["all"] if texts is None else texts.split(",") if isinstance(texts, str) else texts
         groups = {"all": everything, "exact": exact(kind)} | {family: variants(family) for family in BEST_OF}
         made = [Entry.of(name) for text in texts for name in _members(groups, text)]
         entries = {entry.label: replace(entry, info=entry.info.on(kind)) for entry in made}
         for entry in made:
             if entry.info.instance is not entries[entry.label].info.instance:
-                raise InputError(f"two rules are called {quoted(entry.label)}; give one of them a name by vt.register")
+                raise InputError(f"two rules are called {quoted(entry.label)}; register one under another name")
         for entry in entries.values():
             _require_fit(entry, kind, alternatives, everything)
         if not entries:
@@ -236,6 +236,6 @@ def _require_fit(entry: Entry, kind: Kind, alternatives: int, everything: Iterab
         usable = ", ".join(name for name in everything if "+" not in name)
         needs = f"{entry.votes} of {info.alternatives} alternatives" if info.alternatives else entry.votes
         given = f"these votes are {kind} of {alternatives} alternatives"
-        raise InputError(f"the rule {info.name} needs {needs}, but {given}; rules that can: {usable}")
+        raise InputError(f"the rule {info.name} needs {needs}, but {given}; rules that can use them: {usable}")
     if info.required:
         raise InputError(f"the rule {info.name} needs {info.required[0]}, which cannot be given here")

@@ -71,19 +71,19 @@ class Reproduction:
         return sorted({voters for _, voters in self.sums})
 
     def position(self, table: str, voters: int, rule: str) -> int | None:
-        """Return where a rule stands in the sums of a cell; for ``borda+`` and the like, its best variant there."""
+        """Return the position of a rule in the sums of a cell; for ``borda+`` and the like, its best variant."""
         if rule not in BEST_OF:
             return self.rules.index(rule) if rule in self.rules else None
         regrets = self.sums[table, voters].means[0]
         return min(self._variants(rule), key=lambda r: float(regrets[r]), default=None)
 
     def _variants(self, family: str) -> list[int]:
-        """Return where the members of a family stand; nowhere unless all are there."""
+        """Return the positions of the members of a family; none unless all were measured."""
         members = variants(family)
         return [self.rules.index(name) for name in members] if set(members) <= set(self.rules) else []
 
     def names(self) -> list[str]:
-        """Return the rules; families of which all variants are there stand before them, as the best of them."""
+        """Return the rules. A family whose variants were all measured comes before them, as the best of them."""
         names: list[str] = []
         for rule in self.rules:
             family = next((family for family in BEST_OF if rule.startswith(family)), None)
@@ -210,7 +210,7 @@ def measure_tables(
     progress: Callable[[int, int], None] = no_progress,
     **settings: Any,
 ) -> Reproduction:
-    """Measure the paper's tables, or go on where an interrupted run stopped.
+    """Measure the paper's tables, or resume a run that was interrupted.
 
     Parameters
     ----------

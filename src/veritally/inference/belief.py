@@ -30,7 +30,7 @@ class Belief:
         ``(..., alternative, alternative)``: the probability that one is better than another.
     distance
         How far the truth of each alternative lies below that of the winner, expected, ``(..., alternative)``; 0 for the
-        winner itself. In units of σ, by which it is told the better the more votes there are, or of the votes where
+        winner itself. In units of σ, which is known the better the more votes there are, or of the votes where
         these are numbers.
     distance_low, distance_high
         The ends of its 95% interval. It leaves 0 out exactly where the winner is better with more than 97.5%.

@@ -10,34 +10,34 @@ from veritally.arrays import Array
 from veritally.inference.mixture import PosteriorMixture
 from veritally.inference.propagation import Moments
 
-Told: TypeAlias = Literal["by each", "by all", "before"]
-"""What tells the parameter: each decision its own, all of them one together, or others, so that nothing is left."""
+Source: TypeAlias = Literal["each decision", "all decisions", "other decisions"]
+"""What the parameter is estimated from: each decision for itself, all of them together, or others, as given before."""
 
 NEGLIGIBLE = 2e-3  # probability of a value that is left out
 
 
-def probabilities(parts: Sequence[PosteriorMixture], prior: Sequence[float], told: Told) -> tuple[Array, Array]:
+def probabilities(parts: Sequence[PosteriorMixture], prior: Sequence[float], source: Source) -> tuple[Array, Array]:
     """Return the probability of each value of a parameter, ``(value, ...)``, and the log-evidence of decisions.
 
-    Where all decisions tell it together, the evidence of all is shared out equally.
+    If it is estimated from all decisions together, the evidence of all is shared out equally.
     """
     from scipy.special import logsumexp, softmax
 
     evidence = np.stack([np.asarray(part.log_evidence) for part in parts])
     evidence = np.where(np.isfinite(evidence), evidence, -np.inf)
     logs = np.broadcast_to(np.log(np.reshape(prior, (-1, *[1] * (evidence.ndim - 1)))), evidence.shape)
-    if told == "before":
+    if source == "other decisions":
         return np.exp(logs), np.asarray(logsumexp(evidence + logs, axis=0))
-    decisions = tuple(range(1, evidence.ndim)) if told == "by all" else ()
+    decisions = tuple(range(1, evidence.ndim)) if source == "all decisions" else ()
     whole = logs + np.sum(evidence, axis=decisions, keepdims=True)
     found = np.asarray(logsumexp(whole, axis=0))
     shares = int(np.prod([evidence.shape[axis] for axis in decisions]))
     return np.asarray(softmax(np.where(np.isfinite(found), whole, logs), axis=0)), found / shares
 
 
-def blended(parts: Sequence[PosteriorMixture], prior: Sequence[float], told: Told) -> PosteriorMixture:
+def blended(parts: Sequence[PosteriorMixture], prior: Sequence[float], source: Source) -> PosteriorMixture:
     """Put posteriors at several values of a parameter together, by the probabilities of these."""
-    weight, log_evidence = probabilities(parts, prior, told)
+    weight, log_evidence = probabilities(parts, prior, source)
     weight = np.where(weight < NEGLIGIBLE, 0, weight)
     weight = weight / np.sum(weight, axis=0)
     kept = [_notable(part, own) for part, own in zip(parts, weight, strict=True)]

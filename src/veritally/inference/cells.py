@@ -125,11 +125,11 @@ def moves(cells: Cells, mask: Array, middle: Array) -> list[Move]:
     What nobody puts above anything has no order, and comes last. Such truths do not meet, and move at the same time.
     """
     n = mask.shape[-1]
-    told = np.zeros(mask.size, dtype=bool)
-    told[cells.truth[cells.upper]] = True
-    told = told.reshape(mask.shape)
-    place = np.argsort(np.argsort(np.where(told, -middle, np.inf), axis=-1, kind="stable"), axis=-1)
-    place = np.where(told, place, np.sum(told, axis=-1, keepdims=True))
+    compared = np.zeros(mask.size, dtype=bool)
+    compared[cells.truth[cells.upper]] = True
+    compared = compared.reshape(mask.shape)
+    place = np.argsort(np.argsort(np.where(compared, -middle, np.inf), axis=-1, kind="stable"), axis=-1)
+    place = np.where(compared, place, np.sum(compared, axis=-1, keepdims=True))
     last = np.max(np.where(mask, place, 0), axis=-1, keepdims=True)
     found = []
     for k in range(np.max(last) + 1):

@@ -79,7 +79,7 @@ def within_reach(ballots: Ballots, means: VoterMeans) -> Array:
 
 
 def saturation(ballots: Ballots, means: VoterMeans, tau: Array, precision: Array) -> Array:
-    """Say how much less is known of some truth than if the means themselves had been told, ``(decision,)``.
+    """Say how much less is known of some truth than if the means themselves were known, ``(decision,)``.
 
     It is the variance of a truth, from the mean of all, times the precision that voters' means and prior would give it,
     where that is largest. Near 1 noise hides the rest, and the posterior is nearly normal; where it is large, ballots

@@ -12,8 +12,8 @@ from veritally.votes.values import Values
 _CHANCE = 0.005  # of a remark on levels that differ by chance, in all decisions together
 _MOST_VOTERS = 300  # whose levels are compared
 _REMARK = (
-    "voters' values differ in their level by more than noise explains, and that counts as noise: to take out how harsh "
-    "or lenient each one is, set leniency to estimated"
+    "voters' values differ in level by more than noise explains, and this is counted as noise: to correct for harsh "
+    "and lenient voters, set leniency to estimated"
 )
 
 
@@ -38,8 +38,8 @@ def warnings(ballots: Ballots) -> dict[int, tuple[str, ...]]:
     alike = _same_alternatives(values) & ~np.any(values.blank, axis=(-2, -1))
     if not alike.any():
         return {}
-    told = alike & (chance_of_levels(values) < _CHANCE / np.sum(alike))
-    return {int(d): (_REMARK,) for d in np.flatnonzero(told)}
+    differ = alike & (chance_of_levels(values) < _CHANCE / np.sum(alike))
+    return {int(d): (_REMARK,) for d in np.flatnonzero(differ)}
 
 
 def chance_of_levels(values: Values) -> Array:

@@ -29,5 +29,5 @@ def warnings(ballots: Ballots) -> dict[int, tuple[str, ...]]:
         names = [f"{{{j}}}" for j in range(n) if own[j] and not way[largest, j]]
         if names:
             apart = ", ".join(names)
-            found[int(d)] = (f"no votes compare {apart} with the others: what stands between them is the prior alone",)
+            found[int(d)] = (f"no votes compare {apart} with the others, so only the prior does",)
     return found

@@ -48,9 +48,9 @@ def _pool_alike(ballots: Ballots, given: Assumptions) -> PooledNoise | None:
     if number < POOLED or (sigma is not None and given.tau is not None):
         return None
     common: tuple[float, ...] = ()
-    told = np.isfinite(freedom) & (freedom > 0)
-    if sigma is not None and np.sum(told) >= POOLED:
-        common = common_dispersion(geometric_mean(sigma, few.mask)[told], freedom[told])
+    usable = np.isfinite(freedom) & (freedom > 0)
+    if sigma is not None and np.sum(usable) >= POOLED:
+        common = common_dispersion(geometric_mean(sigma, few.mask)[usable], freedom[usable])
         given = replace(given, pooled={kind: PooledNoise(kind, "tau", 0, 0, 0, 0, number, *common)})
         sigma, _ = known_sigma(few, given)
     unknown = unknown_noise(few, given, sigma)

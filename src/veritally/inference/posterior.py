@@ -26,7 +26,7 @@ from veritally.likelihood.chain import FEW
 from veritally.progress import stretch
 from veritally.votes.ballots import Ballots
 
-_COMMON = 3  # values that do where many decisions have told the noise better than one can
+_COMMON = 3  # values that are enough if many decisions give the noise better than one can
 _ROUGH = 3.0  # by which log-evidence may be off where it was looked at roughly
 _NEGLIGIBLE = 1e-3  # probability
 _SEARCH = 0.5  # of the work, about, to find the noise
@@ -101,7 +101,7 @@ def _infer_alike(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
         seen = look_around(partial(look_at, few, given, unknown), prior, batch[0], unknown.middle)
     values = stand_ins(seen, prior, evidence_of_noise(few, given, unknown) if prior.nothing else None)
     near = values.near
-    said = {"scale": unknown.scale(values.quantiles, ballots.mask), "p_noise": values.p_noise}
+    noise_found = {"scale": unknown.scale(values.quantiles, ballots.mask), "p_noise": values.p_noise}
     if few is ballots:
         start = Near(near.mean, near.covariance)
         with stretch(_SEARCH, 1):
@@ -109,11 +109,13 @@ def _infer_alike(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
         more = found.moments.log_evidence - near.log_evidence
         weight = values.weight * xp.exp(xp.where(xp.isnan(more), 0, xp.clip(more, -_ROUGH, _ROUGH)))
         weight = weight / xp.sum(weight, axis=0)
-        return found._replace(weight=weight, log_evidence=values.log_evidence, **said)
-    # Of very many voters, some have told the noise; all of them tell the truths.
+        return found._replace(weight=weight, log_evidence=values.log_evidence, **noise_found)
+    # Of very many voters, some were enough for the noise; all of them are used for the truths.
     u = xp.stack([values.quantiles[0], xp.full_like(values.p_noise, REACH[1])])
     noise = xp.where(values.p_noise > _NEGLIGIBLE, values.p_noise, 0)
-    return _at_scales(ballots, given, *unknown.at(u, every), xp.stack([1 - noise, noise]), freedom)._replace(**said)
+    return _at_scales(ballots, given, *unknown.at(u, every), xp.stack([1 - noise, noise]), freedom)._replace(
+        **noise_found
+    )
 
 
 def _told_apart(ballots: Ballots) -> float:
@@ -124,7 +126,7 @@ def _told_apart(ballots: Ballots) -> float:
 def _at_common_noise(
     ballots: Ballots, given: Assumptions, unknown: Unknown, prior: NoisePrior, freedom: Array
 ) -> PosteriorMixture:
-    """Find what the truths are where many decisions have told the noise: three values of it will do."""
+    """Find what the truths are if the noise is known from many decisions: three values of it are enough."""
     nodes, chances = np.polynomial.hermite_e.hermegauss(_COMMON)
     u = prior.centre + prior.deviation * nodes[:, None] + 0 * unknown.middle
     weight = np.repeat(chances[:, None] / np.sum(chances), u.shape[1], axis=1)

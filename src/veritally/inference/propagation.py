@@ -55,7 +55,7 @@ _FAR_FROM_SURE = 0.9  # of that, up to which matrices have inverses without more
 _MOST_SURE = 1 - 1e-9  # of what is known to be known from one voter
 _AT_ONCE = 4096  # voters
 _CELLS = 30_000  # voters × alternatives² up to which it is always done
-_FEW = 8.0  # times that each alternative is told from others: beyond, of more cells, the mode will do for the mean
+_FEW = 8.0  # comparisons of each alternative with others: beyond, with more cells, the mode replaces the mean
 _MOST_CELLS = 1_000_000  # up to which it is done where votes tell less
 
 
@@ -255,7 +255,7 @@ def slope_of_evidence(mean: Array, covariance: Array, model: Model, mask: Array)
 def reach(ballots: Ballots) -> tuple[Array, Array]:
     """Say for which decisions the mode would not do for the mean, and which are small enough for it, both ``(...)``.
 
-    Where each alternative is told apart from others often, the posterior is nearly normal around its mode. A ballot
+    If each alternative is compared with others often, the posterior is nearly normal around its mode. A ballot
     tells as many alternatives apart as it has tiers but one: a favourite tells one. In JAX, whose programs have one
     shape, it goes by the size of the arrays.
     """

@@ -10,7 +10,7 @@ from veritally.learned.reading import Reading, Setting
 _POWERS = (0.0, 0.5, 1.0)  # of counts, by which agreement is weighed
 _FEATURES = len(_POWERS) + 6
 _WIDTH = 32
-SURE = -4.0  # logarithm of the standard deviation of log σ/τ where it is told, and the least it can be
+SURE = -4.0  # logarithm of the standard deviation of log σ/τ where it is given, and the least it can be
 
 
 class NormalEstimate(NamedTuple):

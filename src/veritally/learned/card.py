@@ -109,8 +109,8 @@ def card_text(model: TrainedModel, name: str) -> str:
 def _loss_table(held_out: dict[str, Any]) -> list[str]:
     """Write a row for each scenario on which the loss was measured."""
     lines = [
-        "Cross-entropy to the best alternative on decisions that were not trained on, beside that of `posterior` on "
-        "the same, which is told σ, τ and errors of counts and takes noise for normal, and of guessing.",
+        "Cross-entropy to the best alternative, on decisions that were not trained on, with that of `posterior` and of "
+        "guessing on the same decisions. `posterior` is given σ, τ and the count errors, and assumes normal noise.",
         "",
         "| scenario | decisions | loss | posterior | difference | guessing | accuracy |",
         "|---|---|---|---|---|---|---|",

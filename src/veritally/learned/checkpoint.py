@@ -1,4 +1,4 @@
-"""Checkpoints: where a training stands, in a file from which an interrupted run goes on."""
+"""Checkpoints: the state of a training, in a file from which an interrupted run resumes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -46,10 +46,10 @@ def load_state(path: Path, identity: str, start: CheckpointState, steps: int) ->
     """Read a state of the same training, whose arrays are nested as those at the start."""
     arrays, about = load(path)
     if about.get("identity") != identity:
-        raise InputError(f"{path}: is from another training; remove it, or choose another name for this one")
+        raise InputError(f"{path}: belongs to another training; remove it, or choose another name for this one")
     expected = leaves(start.learning)
     if not _is_state(arrays, expected, steps):
-        raise InputError(f"{path}: is damaged, no state of a training of {steps:,} steps; remove it to start anew")
+        raise InputError(f"{path}: is damaged or not from a training of {steps:,} steps; remove it to start over")
     learning = with_leaves(start.learning, [arrays[f"{k:04d}"] for k in range(len(expected))])
     curve = [(int(step), float(loss), float(accuracy)) for step, loss, accuracy in arrays["curve"]]
     return CheckpointState(int(arrays["step"]), learning, curve, list(arrays["pending"].astype(np.float32)))

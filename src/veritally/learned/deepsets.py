@@ -69,7 +69,7 @@ class Configuration:
         """Undo :meth:`to_dict`; refuse what is none."""
         names = {own.name for own in fields(cls)}
         if not isinstance(given, dict) or set(given) != names:
-            raise InputError(f"the configuration of a network has {', '.join(sorted(names))}")
+            raise InputError(f"the configuration of a network needs exactly {', '.join(sorted(names))}")
         return cls(**given)
 
 

@@ -20,7 +20,7 @@ class Limits:
     ranges: Mapping[str, tuple[float, float]]
 
     def crossed(self, ballots: Ballots, ratio: tuple[float, ...] = ()) -> Any:
-        """Say which decisions lie outside, ``(...)``; ``ratio`` is σ/τ as far as it is told."""
+        """Say which decisions lie outside, ``(...)``; ``ratio`` is σ/τ if it is given."""
         outside = np.zeros(ballots.mask.shape[:-1], dtype=bool)
         for name, (low, high) in self._ends(ballots, ratio).items():
             least, most = self.ranges[name]
@@ -85,7 +85,7 @@ def contrast_of_voters(ballots: Ballots) -> Any:
 
 
 def agreement_probability(ballots: Ballots, setting: Setting) -> Any:
-    """Return about how probable it is, rather too much than too little, that voters agree so well if σ/τ is as told.
+    """Return about how probable it is, rather too much than too little, that voters agree so well if σ/τ is as given.
 
     Normal scores of two voters for the same alternative correlate by about √(r r'), where r = 1/(1 + v) and v is the
     variance of what one of them saw, in units of τ². Squares of their sums, weighed by √r, are then like χ², with as

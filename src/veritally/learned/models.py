@@ -78,7 +78,7 @@ def model(source: str | Path, network: str) -> TrainedModel:
     found = _read(str(path), _stamp(str(path)))
     if found.network != network:
         wanted = {"deepsets": "--rule learned", "universal": "--rule learned-universal"}[found.network]
-        raise InputError(f"{name}: holds the network {found.network}, for {wanted}")
+        raise InputError(f"{name}: contains the network {found.network}; use it with {wanted}")
     return found
 
 
@@ -99,7 +99,7 @@ def _read(path: str, stamp: tuple[int, int]) -> TrainedModel:
         shapes, _ = _shapes(found.task), found.limits
         _require_history(found.card)
     except (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError, RecursionError):
-        raise InputError(f"{path}: holds no weights of a learned rule; `veritally train` makes such files") from None
+        raise InputError(f"{path}: contains no weights of a learned rule; make some with `veritally train`") from None
     single = all(x.dtype == np.float32 for x in parameters.values())
     if {name: x.shape for name, x in parameters.items()} != shapes or not single:
         raise InputError(f"{path}: its weights do not fit the network that its card describes")

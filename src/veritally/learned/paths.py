@@ -1,4 +1,4 @@
-"""Where the weights of a training are kept, and what stands beside them."""
+"""Where the weights of a training are kept, and the files next to them."""
 
 from os import PathLike
 from pathlib import Path

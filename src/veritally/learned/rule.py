@@ -69,13 +69,13 @@ class Learned(Rule):
 
         p_best = softmax(σ(Σ_i h(z_i)))
 
-    where z_i are the counts and places of voter i, and the networks h and σ treat all alternatives alike. Good where it
-    was trained; elsewhere the outcome says that it was not.
+    where z_i are the counts and places of voter i, and the networks h and σ treat all alternatives alike. The network
+    is good on votes like those it was trained on; on others the outcome warns.
 
     Parameters
     ----------
     model
-        The name of shipped weights, or a file that ``veritally train`` made.
+        The name of shipped weights, or a file written by ``veritally train``.
 
     References
     ----------

@@ -62,7 +62,7 @@ class DeepSetsTask:
         if self.scenario.votes not in ("values", "rankings"):
             raise InputError(f"the network takes rankings, so it cannot be trained on {self.scenario.votes}")
         if not any(count > 0 for count in self.scenario.experience.possible):
-            raise InputError("voters who see nothing have nothing to teach; give counts above 0")
+            raise InputError("no voter sees anything, so there is nothing to learn; give counts above 0")
         for _, m, n in self.sizes:
             self.scenario.replace(voters=m, alternatives=n)  # refuses what fits one size alone
 
@@ -172,6 +172,6 @@ def _range(given: Any, what: str, least: int) -> tuple[int, int]:
     """Return from where to where numbers are drawn; one number stands for itself."""
     pair = given if isinstance(given, tuple | list) else (given, given)
     if len(pair) != 2:
-        raise InputError(f"{what} are drawn from the lowest to the highest number; give two, not {quoted(given)}")
+        raise InputError(f"{what} takes one number, or the lowest and the highest, not {quoted(given)}")
     low = whole(pair[0], f"the lowest number of {what}", least=least)
     return low, whole(pair[1], f"the highest number of {what}", least=low)

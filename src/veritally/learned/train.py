@@ -24,7 +24,7 @@ from veritally.model.simulation import checked_seed
 from veritally.votes.labels import require_known
 
 Report = Callable[[float, str], None]
-"""Is told the share of the work that is done, and what there is to say."""
+"""Called with the share of the work that is done, and a note."""
 
 
 def train(
@@ -48,33 +48,36 @@ def train(
     progress: Report = lambda share, note: None,
     **changes: Any,
 ) -> TrainedModel:
-    """Train the paper's network on a scenario and write it to a file, with a card in Markdown beside it.
+    """Train the paper's network on a scenario, and write it to a file with a card in Markdown next to it.
 
-    Interrupted, it goes on from its last checkpoint when called again in the same way; finished, it trains no more.
+    To resume an interrupted training from its last checkpoint, call it again in the same way. A finished training is
+    not repeated.
 
     Parameters
     ----------
     path
-        The file, ``….safetensors``, for ``vt.decide(profile, rule="learned", model=path)``.
+        The file to write, ``….safetensors``. Use it with ``vt.decide(profile, rule="learned", model=path)``.
     given
-        A scenario or its name; ``changes`` set its fields. Its own numbers of voters and alternatives do not matter.
+        A scenario or its name. Its own numbers of voters and alternatives do not matter.
     voters, alternatives
-        From where to where their numbers are drawn for each mini-batch, ends included.
+        The lowest and the highest number in a mini-batch. Each mini-batch draws its own numbers.
     batches, batch_size, learning_rate
-        How many mini-batches of how many decisions, and the step of Adam.
+        The number of mini-batches, the number of decisions in each, and the learning rate of Adam.
     encoder_layers, decoder_layers, pool, total, width
-        The network; by default the paper's.
+        The network. Default: the paper's.
     seed
-        Same seed, same weights, on the same device.
+        The same seed gives the same weights on the same device.
     search
-        Train so many of the paper's 144 configurations, drawn at random, and keep the one with the lowest loss on the
-        same fresh mini-batches.
+        Train this many of the paper's 144 configurations, drawn at random, and keep the one with the lowest loss on the
+        same new mini-batches.
     held_out
-        On how many decisions to measure the loss beside that of the exact posterior; 0 for none.
+        The number of new decisions on which to compare the loss with that of the exact posterior; 0 for none.
     force
         Whether to replace files that this training did not write, such as a card of that name.
     progress
-        Called with the share of the work that is done, and with what there is to say.
+        Called with the share of the work that is done, and with a note.
+    **changes
+        Fields of the scenario to set, such as ``sigma=3``.
     """
     require_training()
     _require_settings(changes)
@@ -99,7 +102,7 @@ def _held_out_number(given: Any) -> int:
     """Require a number of decisions that has a standard error, or none."""
     number = whole(given, "the number of held-out decisions")
     if number == 1:
-        raise InputError("one held-out decision tells nothing; give 0 or more than 1")
+        raise InputError("one held-out decision is too few; give 0 or at least 2")
     return number
 
 
@@ -107,7 +110,7 @@ def _search_space(task: DeepSetsTask, number: Any, seed: int) -> dict[int, DeepS
     """Draw so many of the paper's configurations, by their places among all of them."""
     usual = DeepSetsTask(Configuration(width=task.configuration.width))
     if (task.configuration, task.learning_rate) != (usual.configuration, usual.learning_rate):
-        raise InputError("a search chooses the layers, the learning rate, λ and Σ itself; leave these out")
+        raise InputError("a search chooses the layers, the learning rate, pool and total itself; leave these out")
     space = list(configurations())
     number = whole(number, "the number of configurations", least=1, most=len(space))
     places = sorted(np.random.default_rng(seed).choice(len(space), number, replace=False).tolist())
@@ -161,7 +164,7 @@ class _Run:
         rows.sort(key=lambda row: (row["loss"] is None, row["loss"]))
         write_whole(losses, (json.dumps(rows, indent=1) + "\n").encode())
         if best is None:
-            raise DivergedError("no configuration converged; draw others by another seed")
+            raise DivergedError("no configuration converged; try another seed")
         return self._finish(*best[1:])
 
     def _fit(self, path: Path, task: DeepSetsTask, progress: Report) -> TrainingResult:
@@ -204,7 +207,7 @@ class _Run:
                 task.alternatives,
                 decisions=self.decisions,
                 seed=self.seed,
-                progress=lambda share: self.progress(share, "held-out loss, beside posterior"),
+                progress=lambda share: self.progress(share, "held-out loss"),
             )
             held_out = {"as trained": found}
         finished = self._model(task, trained, held_out)

@@ -26,7 +26,7 @@ _AT_ONCE = 1 << 15  # votes of a batch whose hidden values stay in the cache
 _UNIT = float(np.finfo(np.float32).eps)
 _CONTRAST = 100.0  # between counts on one ballot, beyond which choices are clearly worse than those of posterior
 _EXPERT = 30.0  # times as much as the median voter, from which the best informed one was measured to count too little
-_ODDS = 1e-6  # below which the probability that voters agree so well belies σ/τ as told
+_ODDS = 1e-6  # below which the probability that voters agree so well belies σ/τ as given
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class Universal(Rule):
     tau
         The standard deviation of the truths. Only σ/τ matters; unless both are given, it is estimated.
     count_error
-        How reported counts may be wrong, with the size of the error; None for not at all.
+        How reported counts may be wrong, with the size of the error; None if they are right.
     model
         The name of shipped weights, or a file.
     count_range
-        From where to where true counts may lie; None for the range of those reported.
+        The lowest and the highest true count; None for the range of those reported.
 
     References
     ----------
@@ -76,7 +76,7 @@ class Universal(Rule):
     def __post_init__(self) -> None:
         if isinstance(self.count_error, type):
             raise InputError(
-                "learned-universal needs to be told the size of count errors, as in percentage:0.5; posterior can "
+                "learned-universal needs the size of the count error, such as percentage:0.5; the rule posterior can "
                 "estimate it"
             )
 
@@ -158,7 +158,7 @@ class Universal(Rule):
         return Fit.without_search(*_scored(logits, mask, ballots))
 
     def _warnings(self, ballots: Ballots) -> dict[int, tuple[str, ...]]:
-        """Name what lies outside of what was trained on or is hard to learn, votes that belie σ, and missing links."""
+        """Warn of votes outside of the training, hard to learn or in conflict with σ, and of missing links."""
         limits, ratio = self._model.limits, self._ratio
         apart = (contrast(ballots) > _CONTRAST) | (contrast_of_voters(ballots) >= _EXPERT)
         marks = limits.crossed(ballots, ratio) | self._belied(ballots) | apart | bool(self._half_given)
@@ -183,17 +183,17 @@ class Universal(Rule):
         if self._belied(ballots):
             shown = float(np.exp(np.asarray(self.answer(ballots).scale.mean)))
             messages.append(
-                "outside of what the network learned: voters who agree much better than σ/τ as told allows (by their "
-                f"votes it is about {shown:.2g}); check sigma and tau, or use the rule posterior"
+                "outside of what the network learned: voters agree much better than the given σ/τ allows (their votes "
+                f"suggest about {shown:.2g}); check sigma and tau, or use the rule posterior"
             )
         if (apart := float(contrast(ballots))) > _CONTRAST:
             messages.append(
-                f"counts on one ballot are up to {apart:,.0f}-fold apart: there the rule posterior may choose better"
+                f"counts on one ballot differ up to {apart:,.0f}-fold: the rule posterior may choose better here"
             )
         if (expert := float(contrast_of_voters(ballots))) >= _EXPERT:
             messages.append(
-                f"the best informed voter saw {expert:,.0f} times as much as most others, and may count too little "
-                "here: the rule posterior weighs such a voter rightly"
+                f"the best informed voter saw {expert:,.0f} times as much as most others, and may get too little "
+                "weight here: the rule posterior weighs such a voter correctly"
             )
         return messages
 
@@ -203,7 +203,7 @@ class Universal(Rule):
         if (self.sigma is None) == (self.tau is None) or isinstance(self.sigma, tuple):
             return []
         given, other = ("tau", "sigma") if self.sigma is None else ("sigma", "tau")
-        return [f"{given} without {other} changes nothing here: only their ratio matters, which is estimated"]
+        return [f"{given} without {other} has no effect here: only their ratio matters, and it is estimated"]
 
     @property
     def _ratio(self) -> tuple[float, ...]:

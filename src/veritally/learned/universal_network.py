@@ -3,7 +3,7 @@
 Everything is measured in units of τ, the spread of the truths. The first round reads each ballot as it is and makes a
 first estimate of the truths. The second reads each ballot again beside that estimate: how surprising is it that this
 alternative stands above that one? The sums tell by how much the estimate has to move, in units of its own uncertainty.
-Where σ is not told, sums over the ballots tell it first, by how well voters agree.
+If σ is not given, sums over the ballots estimate it first, from how well voters agree.
 
 The layers have the names of the weights that ship: ``read`` and ``say`` make the messages of the first round, ``first``
 and ``guess`` decode them; ``reread`` and ``resay``, ``second`` and ``settle`` are those of the second; ``best`` and
@@ -81,7 +81,7 @@ def shapes() -> Shapes:
 
 
 def answer(parameters: Parameters, ballots: Ballots, setting: Setting) -> Answer:
-    """Answer from rankings and what is told of them; voters are read in pieces, and what they say is added up."""
+    """Answer from rankings and what is given about them; voters are read in pieces, and what they say is added up."""
     return _Rounds(parameters, ballots, setting).answer()
 
 
@@ -100,7 +100,7 @@ class _Rounds:
         xp = namespace(ballots.counts)
         self.parameters, self.mask = parameters, ballots.mask
         readings = [read(piece, setting) for piece in _pieces(ballots)]
-        # σ/τ as told, else as voters agree; differences between alternatives are as told in both cases.
+        # σ/τ as given, else as voters agree; differences between alternatives are as given in both cases.
         self.scale = agreement.estimate_scale(parameters, readings, self.mask, setting)
         is_known = setting.sigma_known > 0
         differences = setting.log_sigma - mean_over(setting.log_sigma[..., None], self.mask)[..., 0]

@@ -59,7 +59,7 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, str]]:
     try:
         return _parse(content)
     except _DamagedError as error:
-        raise InputError(f"{path}: is no safetensors file, or a damaged one ({error})") from None
+        raise InputError(f"{path}: is not a safetensors file, or is damaged ({error})") from None
 
 
 class _DamagedError(Exception):
@@ -77,13 +77,13 @@ def _parse(content: bytes) -> tuple[dict[str, Any], dict[str, str]]:
         arrays = {name: _array(data, entry) for name, entry in header.items()}
         places = sorted(entry["data_offsets"] for entry in header.values())
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError) as error:
-        raise _DamagedError("its header is no list of arrays") from error
+        raise _DamagedError("its header is not a list of arrays") from error
     if [end for _, end in places[:-1]] != [start for start, _ in places[1:]] or (places or [[0, 0]])[0][0] != 0:
         raise _DamagedError("its arrays do not lie end to end")
     if (places or [[0, 0]])[-1][1] != len(data):
         raise _DamagedError("its arrays do not fill it")
     if not all(isinstance(text, str) for text in about.values()):
-        raise _DamagedError("what it says about itself is no text")
+        raise _DamagedError("its metadata are not text")
     if about.pop(_CHECK, None) not in (None, _checksum(header, data)):
         raise _DamagedError("its checksum is wrong")
     return arrays, about
@@ -93,9 +93,9 @@ def _array(buffer: bytes, entry: dict[str, Any]) -> Any:
     dtype, shape, (start, end) = _TYPES[entry["dtype"]], entry["shape"], entry["data_offsets"]
     numbers = [*shape, start, end]
     if not all(isinstance(number, int) and not isinstance(number, bool) and number >= 0 for number in numbers):
-        raise _DamagedError("its header has numbers that are none")
+        raise _DamagedError("its header has invalid numbers")
     if end > len(buffer) or end - start != math.prod(shape) * dtype.itemsize:
-        raise _DamagedError("an array has another size than its header says")
+        raise _DamagedError("an array does not have the size that its header says")
     array = np.frombuffer(buffer[start:end], dtype).reshape(shape)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise _DamagedError("it has numbers that are not finite")

@@ -1,7 +1,7 @@
 """The exact probability of a vote given the truth, with its gradient and curvature.
 
 Each voter's mean of alternative j after c_ij observations is normal around the truth μ_j with standard deviation
-σ_j/√c_ij; a vote is what the voter says of these means: their values, their difference, their order, their best.
+σ_j/√c_ij. A vote reports these means: their values, their difference, their order, or the best of them.
 """
 
 from collections.abc import Mapping
@@ -31,8 +31,8 @@ def log_prob(
 ) -> Array:
     """Return each voter's exact log-probability of their vote, ``(..., voter)``.
 
-    For values and differences it is a log-density. Alternatives that were never seen do not matter; those seen and left
-    blank lie below all that has a vote; a tie stands for all its orders. A voter without a vote has 0.
+    For values and differences it is a log-density. Alternatives that a voter never saw do not matter; those seen and
+    left blank are below all that have a vote; a tie stands for all its orders. A voter without a vote has 0.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ def log_prob(
     cap
         The most that a count may count for.
     count_error
-        How counts may be wrong: ``"percentage:SIZE"`` or ``"replacement:PROBABILITY"``; the true counts are then summed
-        over, equally likely in the range of the counts.
+        How counts may be wrong: ``"percentage:SIZE"`` or ``"replacement:PROBABILITY"``. The true counts are then summed
+        over; all in the range of the counts are equally likely.
     noise
         The distribution of one observation, if it is not normal: ``"laplace"`` or ``"student:FREEDOM"``.
 
@@ -73,7 +73,7 @@ def log_likelihood(
     count_error: Any = None,
     noise: Any = None,
 ) -> Array:
-    """Return the log-probability of all votes, ``(...)``: those of the voters, by their multiplicity, added up.
+    """Return the log-probability of all votes, ``(...)``: the sum over voters, each times the multiplicity.
 
     Examples
     --------

@@ -18,8 +18,8 @@ def _comparisons(pairs: Array, truth: Array, means: VoterMeans, order: int) -> D
     xp = namespace(pairs, truth)
     if means.counts is not None or means.cap is not None or np.any(means.between):
         raise InputError(
-            "comparisons of pairs are of one observation each, with normal noise: cap, count_error, noise and omega "
-            "are for other votes; leave them out"
+            "each comparison of a pair is one observation with normal noise, so cap, count_error, noise and omega do "
+            "not apply; leave them out"
         )
     square = means.spread(xp.ones(pairs.shape[:-1], dtype=pairs.dtype)).deviations[0] ** 2
     apart = truth[..., None, :, None] - truth[..., None, None, :]

@@ -39,7 +39,7 @@ def log_possible(ballots: Ballots) -> Array:
         return math.log(2) * xp.sum(ballots.votes, axis=(-2, -1))
     if not isinstance(ballots, Ordinal):
         raise InputError(
-            "doubt is for rankings, favourites and comparisons; for values, student:3 noise bounds what one can do"
+            "doubt is for rankings, favourites and comparisons; for values, noise student:3 limits a single vote"
         )
     tiers = ballots.tiers
     seen = tiers > 0

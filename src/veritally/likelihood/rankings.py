@@ -93,8 +93,8 @@ def _refuse_long(ranks: Array) -> None:
     tiers = int(np.max(np.sum(np.diff(ordered, axis=-1, prepend=0) > 0, axis=-1), initial=0))
     if tiers > _MOST_TIERS:
         raise InputError(
-            f"a ballot ranks {tiers} alternatives apart, and exact probabilities reach to {_MOST_TIERS}; choose a rule "
-            "that only adds up, such as pairwise-normalized, or leave out alternatives that cannot win"
+            f"a ballot has {tiers} different ranks, and exact rules take up to {_MOST_TIERS}; choose a rule that adds "
+            "up points, such as pairwise-normalized, or leave out alternatives that cannot win"
         )
 
 

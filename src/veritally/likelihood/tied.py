@@ -31,7 +31,7 @@ def tied_chain(rank: Array, truth: Array, spread: Spread, tied: Array, order: in
     """Return log P and so many of its derivatives for the ``tied`` ballots, 0 for the others.
 
     Arrays are ``(alternative, ballot)``, in order, as for the chain; ranks of the unseen are infinite. ``plain`` does
-    the same for ballots without ties in the middle, by which ties that stand for few orders are told.
+    the same for ballots without ties in the middle, by which ties that stand for few orders are computed.
     """
     xp = namespace(rank, truth)
     n, ballots = rank.shape

@@ -154,7 +154,7 @@ class KindLikelihood:
 
 _NO_LAPLACE = (
     LaplaceNoise,
-    "laplace noise is for rankings and favourites; for values, student:3 has heavy tails too",
+    "laplace noise is for rankings and favourites; for values, use student:3, which has heavy tails too",
 )
 _ENTRIES: Mapping[type[Ballots], KindLikelihood] = {
     Pairs: KindLikelihood(pair_derivatives, pair_information),
@@ -162,7 +162,10 @@ _ENTRIES: Mapping[type[Ballots], KindLikelihood] = {
     Differences: KindLikelihood(
         difference_derivatives,
         relative_information,
-        refused=(object, "noise that is not normal is for rankings, favourites and values, not for differences"),
+        refused=(
+            object,
+            "noise must be normal for differences; leave noise out, or give rankings, favourites or values",
+        ),
     ),
     Mixed: KindLikelihood(_mixed, _mixed_information, partial(_mixed, rough=True), _NO_LAPLACE),
     Rankings: KindLikelihood(_order_derivatives, relative_information, _rough_orders),

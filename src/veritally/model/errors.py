@@ -34,7 +34,7 @@ class Percentage:
 
 @dataclass(frozen=True)
 class Replacement:
-    """Each count is replaced with this ``probability`` by a fresh draw; it stays where that would be 0."""
+    """Each count is replaced by a new draw with this ``probability``; it stays if the new one would be 0."""
 
     probability: float = 0.33
 

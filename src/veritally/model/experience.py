@@ -20,7 +20,7 @@ class Experience(ABC):
     @property
     @abstractmethod
     def possible(self) -> Sequence[float]:
-        """Counts that may occur, the largest of them included; all, where they need not be whole numbers."""
+        """Counts that may occur, including the largest; all of them if they need not be whole numbers."""
 
     @abstractmethod
     def draw(self, random: Random, shape: Shape) -> Array:
@@ -51,9 +51,9 @@ class _Range(Experience):
 
 @dataclass(frozen=True)
 class UniformCounts(_Range):
-    """Whole numbers from ``low`` to ``high``, both included, each cell by itself.
+    """Whole numbers from ``low`` to ``high``, both included, drawn independently for each cell.
 
-    The paper's "between 1 to 50" comes out right as 1 to 49.
+    1 to 49 reproduces the paper's "between 1 to 50".
     """
 
     def draw(self, random: Random, shape: Shape) -> Array:
@@ -123,7 +123,7 @@ class Specialists(Experience):
 
 @dataclass(frozen=True, init=False)
 class GivenCounts(Experience):
-    """The same matrix of counts, ``(voter, alternative)``, in every instance; zeros for what a voter never sees."""
+    """The same matrix of counts, ``(voter, alternative)``, in every instance; 0 for what a voter never sees."""
 
     matrix: tuple[tuple[float, ...], ...]
 
@@ -155,4 +155,4 @@ class GivenCounts(Experience):
         """Require a count for each voter and alternative."""
         rows, columns = np.shape(self.matrix)
         if (rows, columns) != (voters, alternatives):
-            raise InputError(f"the given counts are {rows} × {columns}, the scenario {voters} × {alternatives}")
+            raise InputError(f"the given counts are {rows} × {columns}, but the scenario is {voters} × {alternatives}")

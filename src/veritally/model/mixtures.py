@@ -37,7 +37,9 @@ def mixture(count_error: Any, noise: Observation | None, counts: Array, *limits:
     if count_error is None and plain:
         return None
     if not limits and is_jax(counts):
-        raise InputError("in JAX a count error, or noise that is not normal, needs the range of true counts")
+        raise InputError(
+            "in JAX, a count error or noise that is not normal needs the range of true counts, count_range"
+        )
     seen = counts[counts > 0] if not limits else np.asarray(limits)
     whole = bool((seen % 1 == 0).all())
     low, high = (float(seen.min()), float(seen.max())) if seen.size else (1.0, 1.0)
@@ -45,7 +47,7 @@ def mixture(count_error: Any, noise: Observation | None, counts: Array, *limits:
         return _doubtful(count_error, low, high, whole)
     assert noise is not None
     if count_error is not None:
-        raise InputError("either counts can be doubtful or noise can be other than normal; leave one of them out")
+        raise InputError("count_error cannot be combined with noise that is not normal; leave one of them out")
     if not whole or high > _MOST_ADDED:
         raise InputError(f"noise that is not normal needs whole counts up to {_MOST_ADDED:,}; round or cap them")
     return Varying(noise, int(high))
@@ -56,7 +58,7 @@ def _doubtful(error: Any, low: float, high: float, whole: bool) -> Counts:
         return WithinPercentage(error.size, low, high, whole)
     if isinstance(error, Replacement):
         return Replaced(error.probability, low, high, whole)
-    raise InputError("the likelihood knows percentage and replacement errors of counts; give one of these")
+    raise InputError("count_error can be percentage or replacement here; give one of these")
 
 
 @dataclass(frozen=True)

@@ -29,14 +29,14 @@ def checked_parameters(parameters: Mapping[str, Any], profile: Profile) -> dict[
     if checked.get("omega") is not None and checked["omega"] != "estimated":
         checked["omega"] = positive(checked["omega"], "omega")
         if checked.get("sigma") is None:
-            raise InputError("omega is measured beside sigma; give sigma too, or omega estimated")
+            raise InputError("a number for omega needs sigma; give sigma too, or set omega to estimated")
     if checked.get("leniency") is not None:
         checked["leniency"] = _checked_leniency(checked, profile)
     if checked.get("doubt") is not None:
         checked["doubt"] = real(checked["doubt"], "doubt", 0, 0.5)
     if checked.get("scale") not in (None, "each", "pooled"):
         if isinstance(checked["scale"], str):
-            raise InputError(f"scale is a number, each or pooled, not {quoted(checked['scale'])}")
+            raise InputError(f"scale must be a number, each or pooled, not {quoted(checked['scale'])}")
         checked["scale"] = positive(checked["scale"], "scale")
         if checked.get("sigma") is not None:
             raise InputError("scale is sigma over tau; give scale, or sigma and tau, not both")
@@ -60,7 +60,7 @@ def checked_count_error(given: Any) -> Any:
         return PARTS["count_error"][given]
     made = part("count_error", given)
     if made is not None and type(made) not in PARTS["count_error"].values():
-        raise InputError("the likelihood knows percentage and replacement errors of counts; give one of these")
+        raise InputError("count_error can be percentage or replacement here; give one of these")
     return made
 
 
@@ -72,12 +72,12 @@ def checked_noise(given: Any) -> Any:
     made = part("noise", given)
     if not isinstance(made, NormalNoise | LaplaceNoise | StudentNoise):
         raise InputError(
-            f"the likelihood knows normal, laplace and student noise, not {quoted(given)}; means of several "
-            "observations are near normal whatever these are, so leave it out"
+            f"noise can be normal, laplace or student:FREEDOM here, not {quoted(given)}; leave it out, since means of "
+            "several observations are nearly normal anyway"
         )
     if isinstance(made, StudentNoise) and not _LEAST_FREEDOM <= made.freedom <= _MOST_FREEDOM:
         raise InputError(
-            f"the likelihood knows student noise with {_LEAST_FREEDOM} to {_MOST_FREEDOM:,} degrees of freedom, not "
+            f"student noise needs {_LEAST_FREEDOM} to {_MOST_FREEDOM:,} degrees of freedom here, not "
             f"{made.freedom:g}; with more it is normal"
         )
     return made
@@ -89,22 +89,18 @@ def _checked_leniency(parameters: Mapping[str, Any], profile: Profile) -> Any:
     if given != "estimated":
         given = real(given, "leniency", 0, 1e100)
         if given and parameters.get("sigma") is None:
-            raise InputError(
-                "a number for leniency needs sigma beside it; give sigma too, or set leniency to estimated"
-            )
+            raise InputError("a number for leniency needs sigma; give sigma too, or set leniency to estimated")
     if not given:
         return given
     values = profile.ballots.part(Values)
     if values is None:
-        raise InputError(f"leniency is about values, and these votes are {profile.kind}; leave it out")
+        raise InputError(f"leniency is for values, and these votes are {profile.kind}; leave it out")
     if parameters.get("noise") is not None or parameters.get("count_error") is not None:
-        raise InputError("leniency is for normal noise and counts as they are; leave noise and count_error out")
+        raise InputError("leniency cannot be combined with noise or count_error; leave these out")
     if is_jax(values.counts):
-        raise InputError("leniency is for NumPy arrays; make the profile of these, or leave it out")
+        raise InputError("leniency needs NumPy arrays; make the profile from these, or leave it out")
     if np.any(values.blank):
-        raise InputError(
-            "leniency needs a value for everything a voter saw, and some are blank; give counts of 0 there"
-        )
+        raise InputError("leniency needs a value for everything a voter saw, and some are blank; set their counts to 0")
     return given
 
 
@@ -128,9 +124,7 @@ def by_name(given: Mapping[Hashable, Any], profile: Profile, what: str) -> list[
     missing = [name for name in names if name not in given]
     unknown = [name for name in given if name not in names]
     if missing or unknown:
-        problem = (
-            f"has none for {quoted(missing[0])}" if missing else f"names {quoted(unknown[0])}, which is no alternative"
-        )
+        problem = f"has none for {quoted(missing[0])}" if missing else f"names {quoted(unknown[0])}, not an alternative"
         raise InputError(f"{what} by name must name each alternative of the decision; it {problem}")
     return [given[name] for name in names]
 

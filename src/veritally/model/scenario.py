@@ -59,7 +59,7 @@ PARTS: dict[str, dict[str, Callable[..., Any]]] = {
 
 
 class Draws(NamedTuple):
-    """What happened.
+    """What was drawn.
 
     Truths ``(..., alternative)``; true and reported counts, and the means seen, NaN for unseen, all
     ``(..., voter, alternative)``; and a number for each alternative, to break ties by.
@@ -74,17 +74,17 @@ class Draws(NamedTuple):
 
 @dataclass(frozen=True)
 class Scenario:
-    """How truths, counts and votes come about.
+    """How truths, counts and votes are simulated.
 
     Parameters
     ----------
     voters, alternatives
-        How many there are.
+        The numbers of voters and alternatives.
     prior
         The truth μ_j: ``NormalTruth(mean, sd)``, or a sequence of fixed values.
     experience
         The counts c_ij: ``UniformCounts(low, high)``, ``StratifiedCounts(low, high)``, ``Specialists(known, many,
-        few)``, one number for all, or a matrix (voter, alternative). Zeros are for what a voter never sees.
+        few)``, one number for all, or a matrix (voter, alternative). 0 means that a voter never sees the alternative.
     noise
         The distribution of one observation: ``NormalNoise()``, ``UniformNoise()``, ``LaplaceNoise()``,
         ``StudentNoise(freedom)``, or ``BernoulliArms(link)``.
@@ -98,7 +98,7 @@ class Scenario:
 
     Notes
     -----
-    Each part may be written as text, its name and numbers: ``experience="specialists:2:40:1"``,
+    Each part may be written as text, with its name and numbers: ``experience="specialists:2:40:1"``,
     ``noise="student:5"``, ``count_error="percentage:0.5"``.
 
     Examples
@@ -151,7 +151,7 @@ class Scenario:
         object.__setattr__(self, name, value)
 
     def replace(self, **changes: Any) -> "Scenario":
-        """Return a scenario like this one but for the changes."""
+        """Return a copy of this scenario with the changes."""
         unknown = set(changes) - {own.name for own in fields(self)}
         if unknown:
             known = ", ".join(own.name for own in fields(self))
@@ -251,7 +251,7 @@ SCENARIOS: Mapping[str, Scenario] = {
 
 
 def scenario(name: str | Scenario, **changes: Any) -> Scenario:
-    """Return a scenario of the paper by name, with changes.
+    """Return a scenario of the paper by its name, with changes.
 
     Examples
     --------

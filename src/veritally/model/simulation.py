@@ -21,12 +21,12 @@ _BLOCK_CELLS = 1 << 17  # part of what a seed means: other blocks would draw oth
 
 @dataclass(frozen=True)
 class Trials:
-    """Instances of a scenario.
+    """Simulated decisions (instances) of a scenario.
 
     Attributes
     ----------
     scenario, seed
-        Where they come from.
+        What they were drawn from.
     truth
         ``(instance, alternative)``.
     counts
@@ -51,18 +51,18 @@ class Trials:
 def simulate(
     given: Scenario | str, *, instances: int = 1000, seed: int = 0, backend: Backend = "numpy", **changes: Any
 ) -> Trials:
-    """Draw votes with a known truth.
+    """Simulate votes with a known truth.
 
     Parameters
     ----------
     given
-        A scenario, or the name of one: ``high-variance``, ``low-variance``, ``count-noise``, ``count-replacement``.
+        A scenario or its name: ``high-variance``, ``low-variance``, ``count-noise`` or ``count-replacement``.
     instances
-        How many decisions to draw. Fewer of them with the same seed are the first of more.
+        How many decisions to draw. With the same seed, a smaller number gives the first ones of a larger number.
     seed
         The same seed gives the same truths and votes.
     backend
-        The library that draws, ``numpy`` or ``jax``; each has its own numbers.
+        The library that draws the numbers, ``numpy`` or ``jax``; the two draw different ones.
     **changes
         Fields of the scenario to set, such as ``voters=30``.
 

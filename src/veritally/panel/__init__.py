@@ -1,1 +1,1 @@
-"""Panels: what is known of voters besides how much they saw."""
+"""Panels: which voters share errors."""

@@ -1,4 +1,4 @@
-"""What users say of a panel, checked at the door."""
+"""Checks of what users give for a panel."""
 
 import json
 import math
@@ -19,20 +19,20 @@ _ROUNDING = 1e-8  # by which a kernel may be off
 def checked_groups(groups: Any) -> dict[str, tuple[Hashable, ...]]:
     """Require voters by group, none in two."""
     if not isinstance(groups, Mapping):
-        raise InputError('groups are a dictionary with the voters of each: {"one lab": ["Ann", "Bob"]}')
+        raise InputError('groups must be a dictionary with the voters of each, such as {"one lab": ["Ann", "Bob"]}')
     checked: dict[str, tuple[Hashable, ...]] = {}
     group_of: dict[str, str] = {}
     for group, members in groups.items():
         if str(group) in checked:
-            raise InputError(f"there are two groups {quoted(str(group))}; give each a name of its own")
+            raise InputError(f"two groups are called {quoted(str(group))}; give them different names")
         checked[str(group)] = checked_names(members, f"the group {quoted(group)}")
         for name in map(str, members):
             if name in group_of:
                 both = f"{quoted(group_of[name])} and {quoted(group)}"
-                raise InputError(f"voter {quoted(name)} stands in {both}; a voter belongs to one group at most")
+                raise InputError(f"voter {quoted(name)} is in {both}; put each voter into one group at most")
             group_of[name] = str(group)
     if not any(len(members) > 1 for members in checked.values()):
-        raise InputError("no group has two voters, so that there is nothing to share; name two in one at least")
+        raise InputError("no group has two voters, so nobody shares anything; put at least two voters into one group")
     return checked
 
 
@@ -43,9 +43,9 @@ def checked_names(voters: Any, whose: str) -> tuple[Hashable, ...]:
     seen: set[str] = set()
     for name in voters:
         if not isinstance(name, str | int | float | np.number) or isinstance(name, bool) or name != name:
-            raise InputError(f"{whose} names {quoted(name)}, which is no name of a voter; names are text or numbers")
+            raise InputError(f"{whose} names {quoted(name)}, which is not a name; names are text or numbers")
         if str(name) in seen:
-            raise InputError(f"voter {quoted(name)} stands twice in {whose}; names must differ")
+            raise InputError(f"voter {quoted(name)} appears twice in {whose}; names must differ")
         seen.add(str(name))
     return tuple(voters)
 
@@ -59,7 +59,7 @@ def checked_kernel(given: Any, voters: tuple[Hashable, ...] | None) -> Array:
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or not kernel.size or not np.isfinite(kernel).all():
         raise InputError("a similarity is a square matrix of finite numbers, one row and column for each voter")
     if voters is not None and len(voters) != len(kernel):
-        raise InputError(f"the similarity has {len(kernel)} rows, and voters= has {len(voters)} names")
+        raise InputError(f"the similarity has {len(kernel)} rows, but voters= has {len(voters)} names")
     size = float(np.max(np.abs(kernel)))
     if np.max(np.abs(kernel - kernel.T)) > _ROUNDING * size:
         i, k = np.unravel_index(np.argmax(np.abs(kernel - kernel.T)), kernel.shape)
@@ -70,7 +70,7 @@ def checked_kernel(given: Any, voters: tuple[Hashable, ...] | None) -> Array:
     kernel = (kernel + kernel.T) / 2 / (root[:, None] * root)
     least = float(np.linalg.eigvalsh(kernel)[0])
     if least < -_ROUNDING * len(kernel):
-        raise InputError(f"the similarity is not positive: it has the eigenvalue {least:.3g}, and none may be below 0")
+        raise InputError(f"the similarity has the eigenvalue {least:.3g}; eigenvalues must not be negative")
     return kernel
 
 
@@ -88,13 +88,13 @@ def checked_correlation(given: Any) -> Strength:
 
 
 def parsed(text: bytes) -> Any:
-    """Read JSON, in which no key may stand twice."""
+    """Read JSON, in which no key may appear twice."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for key, value in pairs:
             if key in found:
-                raise InputError(f"{quoted(key)} stands twice; give it once")
+                raise InputError(f"{quoted(key)} appears twice; give it once")
             found[key] = value
         return found
 
@@ -103,4 +103,4 @@ def parsed(text: bytes) -> Any:
     except json.JSONDecodeError as error:
         raise InputError(f"is not valid JSON (line {error.lineno}, column {error.colno}: {error.msg})") from error
     except (UnicodeDecodeError, RecursionError) as error:
-        raise InputError("is not valid JSON, as vt.Panel(…).write writes it") from error
+        raise InputError("is not valid JSON; write panels with vt.Panel(…).write") from error

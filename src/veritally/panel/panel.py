@@ -1,4 +1,4 @@
-"""Panel: what is said of voters besides how much they saw: which of them err together, and how strongly."""
+"""Panel: which voters err together, and how strongly."""
 
 import html
 import json
@@ -40,29 +40,30 @@ _NUMBERS = 400  # truths and shared errors, up to which all are kept
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Panel:
-    """Voters who share errors: those of a group, those who are similar, or those who saw the same items.
+    """Voters who share errors: members of a group, similar voters, or voters who saw the same items.
 
-    Given the shared errors voters are independent again, so a panel only lets each voter speak of these errors beside
-    the truths. Of a voter of a group, at the geometric mean count, the variance of the error stays the same: the shared
-    part takes the place of a part of the voter's own. The shared part stays however much a voter sees.
+    A voter's error has a shared part and a part of its own. Given the shared errors, voters are independent. At the
+    geometric mean count, a group member's error keeps its variance: the shared part replaces some of the voter's own.
+    The shared part stays however much a voter sees.
 
     Parameters
     ----------
     groups
-        The voters of each group, by name. Voters of no group err by themselves.
+        The voters of each group, by name. Voters without a group share no errors.
     similarity
         A kernel between voters, ``(voter, voter)``: symmetric, without negative eigenvalues. It is scaled to 1 on its
         diagonal.
     voters
-        The names of the voters of the kernel; by default those of the votes, in their order.
+        The names of the kernel's voters. Default: those of the votes, in their order.
     items
-        Who looked at which items: ``profile.items`` of votes that were read from single looks.
+        Who looked at which items: the ``profile.items`` of votes that were read from single looks.
     correlation
-        That of the errors of two members of a group, or of two voters with a similarity of 1, for one alternative at
-        the geometric mean count; of items, the part of the noise of a look that belongs to them. From 0 up to, but not
-        including, 1; or ``"estimated"``, by the evidence of the votes, shrunk to 0.
+        How strongly errors are shared, from 0 to below 1. For groups, the correlation between the errors of two members
+        for one alternative, at the geometric mean count; for a similarity, that of two voters whose similarity is 1;
+        for items, the part of the noise of a look that comes from the item. ``"estimated"`` estimates it from the
+        votes, by their evidence, shrunk to 0.
     votes
-        The kind of votes that the panel is about; None for any.
+        The kind of votes that the panel is for; None for any.
 
     Examples
     --------
@@ -88,11 +89,11 @@ class Panel:
         votes: Kind | None = None,
     ) -> None:
         if sum(given is not None for given in (groups, similarity, items)) != 1:
-            raise InputError("a panel is made of groups, of a similarity or of items; give just one of them")
+            raise InputError("a panel needs exactly one of groups, similarity and items")
         if voters is not None and similarity is None:
-            raise InputError("voters= names those of a similarity; groups and items name theirs themselves")
+            raise InputError("voters= goes with similarity=; groups and items name their voters themselves")
         if items is not None and not isinstance(items, Items):
-            raise InputError("items= takes profile.items, of votes that were read from single looks")
+            raise InputError("items= takes the profile.items of votes that were read from single looks")
         if votes is not None:
             require_known(votes if isinstance(votes, str) else str(votes), KINDS, "the kind of votes")
         self._set("groups", None if groups is None else checked_groups(groups))
@@ -107,7 +108,7 @@ class Panel:
 
     @classmethod
     def of(cls, profile: Profile) -> "Panel | None":
-        """Return what a vote file says of its voters: groups, or who looked at which items; None where it does not."""
+        """Return the panel that came with the votes, from groups or shared items; None if there is none."""
         if profile.groups:
             voting = set(map(str, chain.from_iterable(_names(profile.voter_labels, profile))))
             members: dict[str, list[Hashable]] = {}
@@ -121,33 +122,33 @@ class Panel:
 
     @property
     def group_of(self) -> dict[Hashable, str]:
-        """The group of each voter who is in one."""
+        """The group of each voter; voters without a group are left out."""
         return {voter: group for group, members in (self.groups or {}).items() for voter in members}
 
     def remarks(self, profile: Profile) -> tuple[str, ...]:
-        """Say what of these votes the panel leaves aside, or cannot tell."""
+        """Return warnings: what in these votes the panel ignores or cannot estimate."""
         found = []
         if self.items is None and profile.items is not None and profile.items.share is not None:
-            found.append("who saw the same items is left aside beside this panel; to go by the items, leave groups out")
+            found.append("with a panel or groups, shared items are ignored; to use the items, leave the groups out")
         if self.groups is not None and len(self.groups) == 1 and self.correlation == "estimated":
             voters = set(map(str, chain.from_iterable(_names(profile.voter_labels, profile))))
             if voters <= set(map(str, self.group_of)):
                 found.append(
-                    "all voters are in one group, so that votes do not tell how much they share: give a correlation"
+                    "all voters are in one group, so their votes cannot show how much they share: give a correlation"
                 )
         return tuple(found)
 
     # Use
 
     def applied(self, profile: Profile, cap: float | None = None) -> Profile:
-        """Return votes whose ballots know the errors that their voters share.
+        """Return the votes with the shared errors of their voters.
 
-        ``cap`` is the most that a count counts for, which a typical count goes by.
+        ``cap`` is the most that a count counts for; the typical count depends on it.
         """
         if len(profile.batch) > 1:
-            raise InputError("a panel is for decisions along one axis; take them from unstack()")
+            raise InputError("a panel needs decisions along one batch axis; take them from unstack()")
         if self.votes not in (None, profile.kind):
-            raise InputError(f"this panel is for {self.votes}, and these votes are {profile.kind}")
+            raise InputError(f"this panel is for {self.votes}, but these votes are {profile.kind}")
         decisions = profile.decision_names if profile.batch else (None,)
         voters, alternatives = (
             _names(labels, profile) for labels in (profile.voter_labels, profile.alternative_labels)
@@ -204,8 +205,8 @@ class Panel:
         assert self.similarity is not None
         if self.voters is None:
             if len(voters) != len(self.similarity):
-                counted = f"the similarity is that of {len(self.similarity)} voters, and {len(voters)} vote"
-                raise InputError(f"{counted}; name them by voters=")
+                counted = f"the similarity is for {len(self.similarity)} voters, but {len(voters)} vote"
+                raise InputError(f"{counted}; name its voters with voters=")
             return self.similarity
         place = {str(name): i for i, name in enumerate(self.voters)}
         at = np.array([place.get(str(name), -1) for name in voters])
@@ -240,7 +241,7 @@ class Panel:
     def write(self, path: str | PathLike[str]) -> None:
         """Write the panel as a JSON file that people can read."""
         if usable_path(path).suffix.lower() != ".json":
-            raise InputError(f"{path}: a panel is written as JSON; call the file panel.json, say")
+            raise InputError(f"{path}: a panel is written as JSON; choose a name that ends in .json")
         write_whole(path, (json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n").encode())
 
     @classmethod
@@ -259,7 +260,7 @@ class Panel:
     def from_dict(cls, given: Any) -> "Panel":
         """Return the panel that :meth:`to_dict` wrote."""
         if not isinstance(given, dict) or given.get("format") != _FORMAT:
-            raise InputError(f'is no panel; it needs "format": "{_FORMAT}" and "version": {VERSION}')
+            raise InputError(f'is not a panel; it needs "format": "{_FORMAT}" and "version": {VERSION}')
         version = given.get("version")
         if version != VERSION or isinstance(version, bool):
             raise InputError(f"is a panel of version {quoted(version)}; this program reads {VERSION}")

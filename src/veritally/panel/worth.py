@@ -34,17 +34,17 @@ def effective_voters(ballots: Ballots, means: VoterMeans, strength: float) -> tu
     seen = (np.asarray(ballots.counts) > 0) & (times > 0)[:, None]
     looks = np.where(seen, np.asarray(ballots.looks), 1)
     own = 1 / effective(looks if means.cap is None else np.minimum(looks, means.cap), means.between) + extra
-    told = np.where(seen, times[:, None] / own, 0)  # (voter, alternative)
+    precision = np.where(seen, times[:, None] / own, 0)  # (voter, alternative)
     alone = np.max(np.where(seen, 1 / (own + np.sum(loadings**2, axis=-1)), 0), axis=0)
-    pulls = loadings * told[..., None]  # (voter, alternative, factor)
+    pulls = loadings * precision[..., None]  # (voter, alternative, factor)
     squares = pulls[..., None] * loadings[..., None, :]
-    whole = _information(told.sum(axis=0), pulls.sum(axis=0), squares.sum(axis=0))
-    without = _information(told.sum(axis=0) - told, pulls.sum(axis=0) - pulls, squares.sum(axis=0) - squares)
+    whole = _information(precision.sum(axis=0), pulls.sum(axis=0), squares.sum(axis=0))
+    without = _information(precision.sum(axis=0) - precision, pulls.sum(axis=0) - pulls, squares.sum(axis=0) - squares)
     known = alone > 0
     return float(np.mean(whole[known] / alone[known])), np.mean(without[:, known] / alone[known], axis=-1)
 
 
-def _information(told: Array, pulls: Array, squares: Array) -> Array:
+def _information(precision: Array, pulls: Array, squares: Array) -> Array:
     """Return 1ᵀ(L Lᵀ + diag v)⁻¹ 1 from Σ 1/v, Lᵀ(1/v) and Lᵀ diag(1/v) L (Woodbury)."""
     rest = np.linalg.solve(squares + np.eye(squares.shape[-1]), pulls[..., None])[..., 0]
-    return np.asarray(told - np.sum(pulls * rest, axis=-1))
+    return np.asarray(precision - np.sum(pulls * rest, axis=-1))

@@ -17,8 +17,8 @@ class ExactScore(Encoder):
 
         w_ij = ∂ log P(vote_i)/∂μ_j at equal truths;    for rankings E[x_ij | ballot_i]/s_ij²
 
-    What Case 4 approximates by taking all pairs for independent. The first step towards the maximum likelihood, and
-    near it where noise dominates. Ties stand for all their orders; what was seen and not ranked lies below.
+    The first step towards the maximum likelihood, and close to it if noise dominates. Case 4 approximates this score by
+    treating all pairs as independent. Ties stand for all their orders; what was seen and not ranked is below.
 
     References
     ----------
@@ -26,7 +26,7 @@ class ExactScore(Encoder):
 
     Examples
     --------
-    With equal counts a place is worth what is expected of the largest, second, … of as many standard normal numbers:
+    With equal counts, a place is worth the expected value of the largest, second, … of as many standard normal numbers:
 
     >>> import veritally as vt
     >>> vt.decide(vt.Profile(ranks=[[1, 2, 3]]), rule="score").scores.round(4)
@@ -50,8 +50,8 @@ class NormalScores(Encoder):
 
         μ̂_j = Σ_i z_rank(i, j)/s_ij / (1/τ² + Σ_i κ_i/s_ij²),    κ_i the mean of z² for the ballot's length
 
-    Exact to first order where noise dominates and counts are equal within ballots, else a heuristic between Case 4 and
-    its normalised form. Tied places share the mean of their z. Without τ, 1/τ² is left out.
+    Exact to first order if noise dominates and counts are equal within ballots; otherwise a heuristic between Case 4
+    and its normalised form. Tied places share the mean of their z. Without τ, 1/τ² is left out.
 
     References
     ----------

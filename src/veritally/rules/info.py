@@ -23,33 +23,33 @@ class RuleInfo:
     name, aliases
         The canonical name, and the paper's labels for it, which work wherever the name does.
     votes
-        The kind of votes it takes; finer ones are coarsened to it. None for any, as they are.
+        The kind of votes that the rule takes; finer votes are coarsened to it. None: any kind, without coarsening.
     summary
-        What it does, in a line.
+        What the rule does, in a line.
     uses_counts
-        Whether the counts matter, beyond saying what was seen.
+        Whether the size of the counts matters, not only what was seen.
     stochastic
-        Whether chance enters, by a seed.
+        Whether the rule draws random numbers, from a seed.
     cost
-        Growth with m voters and n alternatives.
+        How the cost grows with m voters and n alternatives.
     reference
-        Where it comes from; works that :func:`veritally.cite` knows by author and year.
+        Where the rule comes from. :func:`veritally.cite` finds works in it by author and year.
     parameters
-        What :func:`veritally.decide` takes for it.
+        The parameters that :func:`veritally.decide` takes for the rule.
     alternatives
-        The number of alternatives it is made for; None for any.
+        The number of alternatives that the rule is made for; None for any.
     from_top
-        Whether it takes favourites too, as rankings in which all others are tied.
+        Whether the rule also takes favourites, as rankings in which all others are tied.
     from_pairs
-        Whether it takes pairs as they are.
+        Whether the rule takes pairs as they are.
     implementation
-        What it is made of: the encoder of a sum, or a rule.
+        The class behind the rule: the encoder of a sum, or a rule.
     preset
-        Parameters that are set unless a user says otherwise.
+        Default values of parameters.
     model_based
-        Whether it goes by a model of the votes: noise σ beside truths of spread τ.
+        Whether the rule uses a model of the votes, with noise σ and truths of spread τ.
     instance
-        The rule itself, where a user gave one.
+        The rule itself, if it was given as an object.
     """
 
     name: str
@@ -72,7 +72,7 @@ class RuleInfo:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of what a user can give the rule; what is given as an object has its own already."""
+        """Names of the parameters that can be given; none for a rule given as an object, which has its own."""
         if self.instance is not None:
             return ()
         hidden = self._internal | set(dict(self.preset))
@@ -80,7 +80,7 @@ class RuleInfo:
 
     @property
     def required(self) -> tuple[str, ...]:
-        """Names of what a user must give the rule."""
+        """Names of the parameters that must be given."""
         own = () if self.instance is not None else _fields(self.implementation)
         return tuple(field.name for field in own if field.default is MISSING and field.default_factory is MISSING)
 
@@ -89,17 +89,17 @@ class RuleInfo:
         return self.implementation.internal if issubclass(self.implementation, Rule) else frozenset()
 
     def require(self, parameters: Iterable[str]) -> None:
-        """Refuse parameters that the rule does not take, and say which it does."""
+        """Refuse parameters that the rule does not take, and name those that it takes."""
         for name in parameters:
             if self.instance is not None:
-                raise InputError(f"{self.name} is given as an object; set {name} there, where it is made")
+                raise InputError(f"{self.name} is given as an object; set {name} when you make it")
             if name not in self.parameters:
                 takes = f"it takes {', '.join(self.parameters)}" if self.parameters else "it takes none"
                 raise InputError(f"the rule {self.name} has no parameter {name}; {takes}")
 
     @property
     def taken(self) -> str:
-        """What votes it takes, in words."""
+        """The votes that the rule takes, in words."""
         if self.votes is None:
             return "any votes"
         if self.from_top or self.from_pairs:
@@ -108,7 +108,7 @@ class RuleInfo:
 
     @property
     def iterative(self) -> bool:
-        """Whether it goes over the votes until it has arrived, instead of once."""
+        """Whether the rule goes over the votes until it converges, instead of once."""
         return issubclass(self.implementation, Rule) and not self.implementation.one_pass
 
     def make(self, **parameters: Any) -> Rule:
@@ -117,18 +117,18 @@ class RuleInfo:
             return self.instance
         self.require(set(parameters) - self._internal)
         if missing := [name for name in self.required if name not in parameters]:
-            raise InputError(f"the rule {self.name} needs {' and '.join(missing)}, for which it has no default")
+            raise InputError(f"the rule {self.name} needs {' and '.join(missing)}; there is no default")
         made = self.implementation(**{**dict(self.preset), **parameters})
         if isinstance(made, Rule):
             return made
         return SumRule(made, self.votes, self.alternatives, self.normalized, self.weight)
 
     def takes(self, profile: Profile) -> bool:
-        """Whether the rule can use these votes, coarsened if need be."""
+        """Whether the rule can use these votes, coarsened if needed."""
         return self.fits(profile.kind, profile.shape[-1])
 
     def fits(self, kind: Kind, alternatives: int) -> bool:
-        """Whether the rule can use votes of this kind on so many alternatives, coarsened if need be."""
+        """Whether the rule can use votes of this kind on this number of alternatives, coarsened if needed."""
         if self.alternatives not in (None, alternatives):
             return False
         if self.votes == "differences" and kind in ("pairs", "values"):
@@ -138,7 +138,7 @@ class RuleInfo:
         return KINDS.index(kind) <= KINDS.index(self.votes)
 
     def on(self, kind: Kind) -> "RuleInfo":
-        """Return the rule as it takes votes of this kind."""
+        """Return the rule in the form that takes votes of this kind."""
         return replace(self, votes="pairs") if self.from_pairs and kind == "pairs" else self
 
     def __repr__(self) -> str:
@@ -146,5 +146,5 @@ class RuleInfo:
 
 
 def _fields(implementation: type[Encoder] | type[Rule]) -> tuple[Field[Any], ...]:
-    """Return the parameters of a class; none of one that is no dataclass."""
+    """Return the parameters of a class; none if it is not a dataclass."""
     return fields(implementation) if is_dataclass(implementation) else ()

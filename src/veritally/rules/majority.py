@@ -22,7 +22,7 @@ class Majority(Rule):
 
     Voter i puts alternative 2 first with probability Φ(Δ/s_i), s_i² = σ_1²/c_i1 + σ_2²/c_i2 (Case 3). The scores are
     those of ``pairwise``, whose sign is that of the most probable Δ = μ_2 − μ_1, and Δ itself is the detail ``delta``.
-    Where all voters agree the likelihood grows without end and Δ is ±inf; without any comparison it is 0.
+    If all voters agree, the likelihood has no finite maximum and Δ is ±inf; without any comparison Δ is 0.
 
         score_j = Σ_i ±1/s_i, + where voter i puts j first;    Δ the maximum of Σ_i log Φ(±Δ/s_i)
 

@@ -23,11 +23,11 @@ _LISTED = 5  # in a message, at most
 
 @dataclass(frozen=True)
 class MaximumLikelihood(Rule):
-    """Truths under which the votes are most probable, with a mean of 0 where only their differences matter.
+    """The truths under which the votes are most probable, with a mean of 0 if only their differences matter.
 
-    The log-likelihood is concave. With rankings its maximum is finite only if from each alternative to each other there
-    is a way on which each is ranked above the next by some voter. Where there is none, the outcome says so, names
-    those that run off, and its scores are those with a very wide prior instead.
+    The log-likelihood is concave. With rankings its maximum is finite only if every alternative is connected to every
+    other by a chain in which some voter ranks each above the next. Otherwise the outcome warns, names the alternatives
+    without a finite score, and gives the scores with a very wide prior instead.
 
     At the maximum what voter i adds to the score is its summand in
 
@@ -139,7 +139,7 @@ def _message(ways: Array, mask: Array) -> str:
         text += f": nobody contradicts {'; '.join(above[:_LISTED])}{' and so on' if len(above) > _LISTED else ''}"
     if apart:
         text += f"; no votes compare {'; '.join(apart[:_LISTED])}"
-    return f"{text}. The scores are those with a very wide prior"
+    return f"{text}. The scores are those with a very wide prior instead"
 
 
 def _names(part: list[int]) -> str:

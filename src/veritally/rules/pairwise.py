@@ -19,7 +19,7 @@ class Pairwise(Encoder):
         w_ij = Σ_k ±1 / √(s_ij² + s_ik²),    s_ij² = σ_j² / c_ij,    + where the voter puts j above k
 
     which is the paper's √(c_ij c_ik / (σ_k² c_ij + σ_j² c_ik)). The norms are the same sums without the signs;
-    ``pairwise-normalized`` divides by them, so that being seen often is no merit by itself.
+    ``pairwise-normalized`` divides by them, so that being seen often is not an advantage by itself.
 
     Tied alternatives and pairs of which one is unseen add nothing to the weights; ties do add to the norms. Votes that
     are pairs are weighed as they are, each comparison as one observation of both.

@@ -52,7 +52,7 @@ VOTER_WEIGHTS = {
 
 @dataclass(frozen=True)
 class Plurality(Encoder):
-    """One point for the favourite, shared where several tie.
+    """One point for the favourite, shared if several tie.
 
         score_j = Σ_i 1/(number of favourites of voter i), over the voters with j among them
 
@@ -83,8 +83,8 @@ class Borda(Encoder):
         score_j = Σ_i (n − rank_ij)
 
     Anonymous; ``borda+…`` is weighed by the voter's experience as ``plurality+…`` is (the paper's "Borda+"). On a
-    ballot whose voter has not seen all alternatives, points are centred, (beaten − beaten by) / 2, so that the unseen,
-    who get 0, stand neither above nor below.
+    ballot whose voter has not seen all alternatives, points are centred, (beaten − beaten by) / 2, so that the unseen
+    ones, which get 0, are neither above nor below.
 
     References
     ----------
@@ -178,7 +178,7 @@ class Positional(Encoder):
 
 @dataclass(frozen=True)
 class Veto(Encoder):
-    """Minus a point for the last position, shared where several tie for it.
+    """Minus a point for the last position, shared if several tie for it.
 
         score_j = −Σ_i 1/(number of last ones of voter i), over the voters with j among them
 

@@ -44,10 +44,11 @@ _CELLS = 300_000  # voters × alternatives² of all decisions that are inferred 
 
 @dataclass(frozen=True)
 class Posterior(Rule):
-    """Truths given the votes, where truths are normal around a common mean with standard deviation τ.
+    """The truths given the votes, with a normal prior around a common mean with standard deviation τ.
 
-    From the mode of the exact log-posterior, and its curvature there, to its mean. With rankings or top choices only
-    σ/τ matters; what is not given of σ and τ is found from the votes and integrated over.
+    The search starts at the mode of the exact log-posterior and its curvature there, and goes on to the mean. With
+    rankings or top choices only σ/τ matters. What is not given of σ and τ is estimated from the votes and integrated
+    over.
 
     The mean, from the common mean of the truths, is
 
@@ -59,48 +60,48 @@ class Posterior(Rule):
     Parameters
     ----------
     sigma
-        The standard deviation of one observation, one for all alternatives or one for each; None to estimate.
+        The standard deviation of one observation, one for all alternatives or one for each; None to estimate it.
     tau
-        The standard deviation of the truths; None for 1 if σ is to be estimated from rankings, else to estimate.
+        The standard deviation of the truths. None: 1 if σ is estimated from rankings, otherwise estimated.
     cap
-        The most that a count may count for; None for any.
+        The most that a count may count for; None for no limit.
     count_error
-        How reported counts may be wrong; None for not at all; a type for an error of unknown size, which is chosen by
-        the evidence, one for all decisions.
+        How reported counts may be wrong; None for not at all. An error without a size has its size chosen by the
+        evidence, one for all decisions.
     count_range
-        From where to where true counts may lie; None for the range of those reported.
+        The lowest and the highest true count; None for the range of those reported.
     noise
         The distribution of one observation, if it is not normal: ``laplace`` or ``student:FREEDOM``.
     votes
         The kind of votes to use; None for the finest given.
     estimate
-        What to choose by: the ``mean`` of the truths, which minimises expected regret, or their ``mode``, for which
-        simulations have the same regret and which is quicker. Of very many voters, the mean is taken to be the mode.
+        What to choose by: the ``mean`` of the truths, which minimises expected regret, or their ``mode``, which is
+        quicker and has the same regret in simulations. With very many voters, the mode is used for the mean.
     omega
         The standard deviation by which voters differ however much they saw, so that x_ij ~ N(μ_j, σ²/c_ij + ω²): a
-        number beside σ, or ``"estimated"``, chosen by the evidence, one for all decisions; None for not at all.
+        number, which needs σ too; ``"estimated"``, chosen by the evidence, one for all decisions; or None for 0.
     between
         ω²/σ² where σ is not given.
     scale
-        Where σ or τ is not given: σ/τ, a number; ``"each"``, the default, to find it for each decision; ``"pooled"`` to
-        find one noise for all decisions of a kind, where there are at least twenty, from which each may differ as far
-        as they are seen to.
+        σ/τ, if σ or τ is not given: a number; ``"each"``, the default, to estimate it for each decision; or
+        ``"pooled"`` to estimate one noise for all decisions of a kind, if there are at least twenty. Each decision may
+        then differ from it as much as the decisions are seen to differ.
     pooled
-        What was found so, by kind of votes.
+        The pooled noise that was found, by kind of votes.
     leniency
-        The standard deviation of a constant that each voter adds to all values: harsh and lenient voters. A number, in
-        the unit of the values, beside σ; 0 for none; ``"estimated"``. By default it is estimated in decisions in which
-        voters gave values to different alternatives. It is averaged over what the values leave possible.
+        The standard deviation of a constant that each voter adds to all values, for harsh and lenient voters: a number
+        in the unit of the values, which needs σ too; 0 for none; or ``"estimated"``. By default it is estimated in
+        decisions in which voters gave values to different alternatives. It is averaged over its posterior.
     lenient
-        The variance of leniency over that of a mean of typical count, where that was found.
+        The variance of leniency, divided by that of a mean of typical count, if it was found.
     doubt
-        The probability that a ballot is any of those that were possible, for rankings, favourites and comparisons: it
-        bounds what a single ballot can do.
+        The probability that a ballot is a random one of all possible ballots, for rankings, favourites and
+        comparisons. It limits the effect of a single ballot.
     correlation
-        Of the errors of voters who share them, which ballots know: a number, or ``"estimated"``, one for all decisions,
-        averaged over what the votes leave possible.
+        The correlation of shared errors: a number, or ``"estimated"``, one for all decisions, averaged over its
+        posterior.
     strengths
-        Correlations with their probabilities, where these were found from other decisions too.
+        Correlations with their probabilities, if these were estimated from other decisions too.
 
     Examples
     --------
@@ -143,7 +144,7 @@ class Posterior(Rule):
         rule = self
         if self.correlation == "estimated" and self.strengths is None and not self.joint and ballots.mask.ndim > 1:
             found = self._at_strengths(self._ready(_some_decisions(ballots)), _STRENGTHS)
-            weight, _ = probabilities(found, _STRENGTH_PRIOR, "by all")
+            weight, _ = probabilities(found, _STRENGTH_PRIOR, "all decisions")
             rule = replace(rule, strengths=tuple(zip(_STRENGTHS, map(float, weight[:, 0]), strict=True)))
         return rule._with_common_noise(ballots) if self.scale == "pooled" and self.pooled is None else rule
 
@@ -201,7 +202,7 @@ class Posterior(Rule):
             given = self.strengths or tuple(zip(_STRENGTHS, _STRENGTH_PRIOR, strict=True))
             strengths, chances = zip(*((rho, p) for rho, p in given if p > NEGLIGIBLE), strict=True)
             parts = self._at_strengths(ballots, strengths)
-            return blended(parts, chances, "by all" if self.strengths is None else "before")
+            return blended(parts, chances, "all decisions" if self.strengths is None else "other decisions")
         lenient = self._are_lenient(ballots)
         if self.lenient is not None or not lenient.any():
             return infer(ballots, self._assumptions(ballots))
@@ -215,7 +216,7 @@ class Posterior(Rule):
             evidence = np.stack([part.log_evidence for part in parts])
             if np.all(evidence[-1] < np.max(evidence, axis=0) - _FALLEN):
                 break
-        return blended(parts, _LENIENCY_PRIOR[: len(parts)], "by each")
+        return blended(parts, _LENIENCY_PRIOR[: len(parts)], "each decision")
 
     def _at_strengths(self, ballots: Ballots, strengths: Sequence[float]) -> list[PosteriorMixture]:
         """Infer at several strengths of shared errors: as many at once as decisions are small, which saves time.
@@ -267,7 +268,7 @@ class Posterior(Rule):
     def _assumptions(self, ballots: Ballots) -> Assumptions:
         """Return what is given; refuse noise whose density has no sound curvature, or too many components."""
         if self.count_error is not None and (self.omega is not None or np.any(self.between)):
-            raise InputError("either counts can be doubtful or voters can differ by omega; leave one of them out")
+            raise InputError("count_error cannot be combined with omega; leave one of them out")
         between = self.between
         if self.omega is not None and self.sigma is not None:
             between = float(self.omega) ** 2 / np.asarray(self.sigma) ** 2  # type: ignore[assignment]
@@ -276,7 +277,7 @@ class Posterior(Rule):
         stand_for = mixture(self.count_error, self.noise, counts, *(self.count_range or ()))
         known = None if self.scale in (None, "each", "pooled") else float(self.scale)
         if stand_for is not None and ballots.loadings is not None:
-            raise InputError("a panel is for normal noise and counts as they are; leave noise and count_error out")
+            raise InputError("a panel cannot be combined with noise or count_error; leave these out")
         return Assumptions(
             self.sigma,
             self.tau,

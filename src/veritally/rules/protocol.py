@@ -27,7 +27,7 @@ _CELLS = 1 << 20  # of votes that are fitted at once to leave out each voter in 
 
 
 class Status(enum.IntEnum):
-    """Whether what was looked for was found."""
+    """Whether a rule found what it searched for."""
 
     CONVERGED = 0
     STOPPED = 1
@@ -41,7 +41,7 @@ class Status(enum.IntEnum):
 
     @property
     def message(self) -> str:
-        """What to warn of; nothing if it was found."""
+        """The warning that goes with the status; empty if the search converged."""
         return _STATUS[self][1]
 
 
@@ -49,47 +49,47 @@ _STATUS = {
     Status.CONVERGED: ("converged", ""),
     Status.STOPPED: (
         "stopped at a limit",
-        "the search stopped at its limit of steps before it arrived: scores and probabilities may be off; the rule "
-        "score, which needs no search, can serve as a check",
+        "the search stopped at its limit of steps before it converged, so scores and probabilities may be off: compare "
+        "them with those of the rule score, which needs no search",
     ),
     Status.UNBOUNDED: ("no finite maximum", "the likelihood has no finite maximum"),
     Status.MODE: (
         "fell back to the mode",
-        "the most probable truths stand in for their means, which could not be found for these votes: scores and "
-        "probabilities are rough",
+        "the posterior mean could not be found for these votes, so the mode is used instead: scores and probabilities "
+        "are rough",
     ),
 }
 
 
 def status_of(converged: Array) -> Array:
-    """Return the status of decisions whose search arrived, or not, ``(...)``."""
+    """Return the status of decisions whose search converged, or not, ``(...)``."""
     return namespace(converged).where(converged, int(Status.CONVERGED), int(Status.STOPPED))
 
 
 class Fit(NamedTuple):
-    """What a rule finds: plain arrays, with leading batch axes, that can be kept and sent to another process.
+    """What a rule finds: plain arrays with leading batch axes, which can be stored and sent to another process.
 
     Attributes
     ----------
     scores
         ``(..., alternative)``, −inf without evidence.
     rounding
-        How far rounding, or stopping early, may have driven each score: closer ones cannot be told apart.
+        How far off each score may be, by rounding or by stopping early. Scores closer than this count as tied.
     status
         A :class:`Status` for each decision, ``(...)``.
     p_best
-        The probability that each alternative is the best, from rules that say it at once.
+        The probability that each alternative is the best, from rules that compute it directly.
     scale
-        σ/τ and the ends of its 95% interval, ``(..., 3)``, from rules that know it.
+        σ/τ and the ends of its 95% interval, ``(..., 3)``, from rules that estimate it.
     details
         Further results by name, each ``(...)``.
     warnings
-        What deserves a look, for decisions by their place in the flattened batch; ``{3}`` stands for the name of the
+        Warnings for decisions, by their place in the flattened batch; ``{3}`` is replaced by the name of the
         alternative at place 3.
     posterior
-        What the truths may be, from rules that know it.
+        The posterior of the truths, from rules that have one.
     pooled
-        What all decisions of a kind told about their noise together, where that was asked.
+        The noise estimated from all decisions of a kind together, if that was asked for.
     """
 
     scores: Array
@@ -104,31 +104,31 @@ class Fit(NamedTuple):
 
     @classmethod
     def without_search(cls, scores: Array, rounding: Array, **others: Any) -> "Fit":
-        """Return what a rule finds that needs no search, so that there is nothing to arrive at."""
+        """Return the fit of a rule that needs no search, with the status converged."""
         status = namespace(scores).full(scores.shape[:-1], int(Status.CONVERGED))
         return cls(scores, rounding, status, **others)
 
     @property
     def winner(self) -> Array:
-        """The place of the best alternative of each decision, ``(...)``: the first of those that are as good."""
+        """The place of the best alternative of each decision, ``(...)``; the first of those that tie."""
         scores, rounding = np.asarray(self.scores), np.asarray(self.rounding)
         best = np.argmax(scores, axis=-1, keepdims=True)
         least = np.take_along_axis(scores - rounding, best, axis=-1)
         return np.asarray(np.argmax(scores + rounding >= least, axis=-1))
 
     def messages(self, names: Sequence[Any]) -> list[str]:
-        """Return the warnings about a single decision, with the names of its alternatives, and its status."""
+        """Return the warnings about a single decision, including its status, with the names of its alternatives."""
         known = dict(enumerate(map(str, names)))
 
         def named(place: re.Match[str]) -> str:
             return known.get(int(place[1]), place[0])
 
-        messages = [re.sub(r"\{(\d+)\}", named, said) for said in self.warnings.get(0, ())]
+        messages = [re.sub(r"\{(\d+)\}", named, text) for text in self.warnings.get(0, ())]
         status = Status(int(self.status)).message
-        return messages if any(said.startswith(status) for said in messages) or not status else [*messages, status]
+        return messages if any(text.startswith(status) for text in messages) or not status else [*messages, status]
 
     def decision(self, d: int, voters: int, alternatives: int) -> "Fit":
-        """Return what was found about one decision along the first batch axis, without its padding."""
+        """Return the fit of one decision along the first batch axis, without its padding."""
         n, size = alternatives, math.prod(self.scores.shape[1:-1])
         return Fit(
             self.scores[d][..., :n],
@@ -137,32 +137,32 @@ class Fit(NamedTuple):
             None if self.p_best is None else self.p_best[d][..., :n],
             None if self.scale is None else self.scale[d],
             {name: value[d] for name, value in self.details.items()},
-            {place - d * size: said for place, said in self.warnings.items() if d * size <= place < (d + 1) * size},
+            {place - d * size: texts for place, texts in self.warnings.items() if d * size <= place < (d + 1) * size},
             None if self.posterior is None else self.posterior.decision(d, voters, n),
             self.pooled,
         )
 
 
 class Rule(ABC):
-    """A rule: what it was made of, and ``fit``.
+    """A rule: its parameters, and the method ``fit``.
 
     Subclasses are frozen dataclasses whose fields are the rule's parameters. All methods are pure functions of arrays
     with leading batch axes; ``scores`` and ``p_best`` compile under ``jax.jit``.
     """
 
     votes: Kind | None = None
-    """The kind of ballots the rule takes; None for any."""
+    """The kind of ballots that the rule takes; None for any."""
     alternatives: int | None = None
-    """The number of alternatives it is made for; None for any."""
+    """The number of alternatives that the rule is made for; None for any."""
     normalized: bool = False
     """Whether scores are means, which can be measured from any origin, not sums."""
 
     one_pass: ClassVar[bool] = False
-    """Whether the rule goes over the votes once, instead of until it has arrived."""
+    """Whether the rule goes over the votes once, instead of until it converges."""
     takes_panel: ClassVar[bool] = False
-    """Whether the rule knows what to do with voters who share errors."""
+    """Whether the rule accounts for voters who share errors."""
     internal: ClassVar[frozenset[str]] = frozenset()
-    """Parameters that whoever runs the rule gives it, not a user."""
+    """Parameters that the program sets, not the user."""
 
     @property
     def joint(self) -> bool:
@@ -170,7 +170,7 @@ class Rule(ABC):
         return False
 
     def prepared(self, ballots: Ballots) -> "Rule":
-        """Return the rule with what it finds out about all decisions together, before each is decided."""
+        """Return the rule with what it learns from all decisions together, before each is decided."""
         return self
 
     @abstractmethod
@@ -182,18 +182,18 @@ class Rule(ABC):
         return self.fit(ballots).scores
 
     def p_best(self, ballots: Ballots) -> Array | None:
-        """Return the probability of being the best alone, ``(..., alternative)``; None if the rule does not say."""
+        """Return only the probability of being the best, ``(..., alternative)``; None if the rule has none."""
         return self.fit(ballots).p_best
 
     def refit(self, ballots: Ballots, fit: Fit) -> Fit:
-        """Fit other votes about the same alternatives, with what was found about the noise."""
+        """Fit other votes about the same alternatives, with the noise found before."""
         return self.fit(ballots)
 
     def contributions(self, ballots: Ballots, fit: Fit, origin: float = 0.0) -> Array:
         """Return what each voter adds to each score, ``(..., voter, alternative)``; they sum to the scores.
 
-        Where scores are means, they are measured from an ``origin``. By default it is what leaving the voter out takes
-        away, and an even share of the rest.
+        Scores that are means are measured from an ``origin``. By default, a voter adds what leaving the voter out takes
+        away, plus an even share of the rest.
         """
         return share_out(fit.scores, self.leave_one_out(ballots, fit).scores, ballots)
 
@@ -202,15 +202,15 @@ class Rule(ABC):
         return fit_without_each(self, ballots)
 
     def belief(self, ballots: Ballots, fit: Fit, seed: int = 0) -> Belief | None:
-        """Say how sure a single decision is; None for rules that know only scores."""
+        """Return how sure a single decision is; None for rules that only have scores."""
         return None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return what the rule was made of, by name, as scikit-learn's ``clone`` asks for it."""
+        """Return the rule's parameters by name, as scikit-learn's ``clone`` needs them."""
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     def require(self, ballots: Ballots) -> None:
-        """Refuse ballots of another kind or size, which would give numbers without meaning."""
+        """Refuse ballots of another kind or size, which would give meaningless numbers."""
         n = ballots.counts.shape[-1]
         if self.votes not in (None, ballots.kind):
             raise InputError(f"this rule takes {self.votes}, not {ballots.kind}; coarsen the profile first")

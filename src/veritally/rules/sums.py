@@ -28,7 +28,7 @@ class Encoding(NamedTuple):
 
 
 class Encoder(ABC):
-    """What one voter adds: a frozen dataclass whose fields are the rule's parameters."""
+    """Computes what each voter adds: a frozen dataclass whose fields are the rule's parameters."""
 
     @property
     def prior(self) -> float:
@@ -42,7 +42,7 @@ class Encoder(ABC):
 
 @dataclass(frozen=True)
 class VoterWeight:
-    """Weighs whole voters, ``(..., voter)``: a ``mean`` of each voter's counts, brought into a ``shape``."""
+    """Weighs whole voters, ``(..., voter)``: a ``mean`` of each voter's counts, transformed by ``shape``."""
 
     mean: Callable[[Array], Array]
     shape: Callable[[Array], Array]
@@ -82,7 +82,7 @@ class Tally(NamedTuple):
 
 @dataclass(frozen=True)
 class SumRule(Rule):
-    """A rule of one pass: scores are sums over voters of an encoding, divided by their norms where ``normalized``.
+    """A rule of one pass: scores are sums over voters of an encoding, divided by their norms if ``normalized``.
 
     Votes may come in parts: ``rule.fit_tally(rule.tally(some).plus(rule.tally(others)))``.
 
@@ -93,7 +93,7 @@ class SumRule(Rule):
     votes, alternatives, normalized
         As for every :class:`Rule`.
     weight
-        Weighs whole voters by their counts; by default all alike.
+        Weighs whole voters by their counts. Default: all alike.
     """
 
     encoder: Encoder
@@ -139,7 +139,7 @@ class SumRule(Rule):
         return xp.where(mask & some, sums.weights / xp.where(some, sums.norms + self.encoder.prior, 1), -xp.inf)
 
     def fit_tally(self, tally: Tally) -> Fit:
-        """Return what the votes say that were tallied."""
+        """Return what the tallied votes say."""
         xp = namespace(tally.weights)
         mask = tally.seen > 0
         scores = self.decode(Encoding(tally.weights, tally.norms), mask)
@@ -161,8 +161,8 @@ class SumRule(Rule):
     def contributions(self, ballots: Ballots, fit: Fit, origin: float = 0.0) -> Array:
         """Return what each voter adds to each score, ``(..., voter, alternative)``.
 
-        Where scores are means, they can be measured from any ``origin``: what voters add then sums to the scores less
-        the origin, and a voter below it pulls down. Where scores are sums, there is no origin but 0.
+        Scores that are means can be measured from any ``origin``: what voters add then sums to the scores less the
+        origin, and a voter below it pulls down. For scores that are sums the origin is 0.
         """
         xp = namespace(ballots.counts)
         weights, norms = self.encode(ballots)

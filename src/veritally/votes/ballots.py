@@ -262,8 +262,8 @@ class SingleKind(_Arrays, Ballots):
         shape = (*mask.shape[:-1], *(sizes[axis] for axis in cls.layout.axes))
         xp = namespace(counts)
         votes = xp.full(shape, cls.layout.blank, dtype=counts.dtype)
-        said = {"loadings": ballots.loadings, "sharing": ballots.sharing, "roles": ballots.roles}
-        return cls(votes, xp.zeros_like(counts), multiplicity, mask, **said)
+        facts = {"loadings": ballots.loadings, "sharing": ballots.sharing, "roles": ballots.roles}
+        return cls(votes, xp.zeros_like(counts), multiplicity, mask, **facts)
 
     @classmethod
     def shape_of(cls, votes: Array) -> tuple[int, ...]:

@@ -39,12 +39,12 @@ def believable(profile: Profile) -> tuple[Profile, dict[int, str]]:
     voter = np.argmax(most, axis=-1)
     limit = np.where(absurd[..., None] & (np.arange(most.shape[-1]) == voter[..., None]), second[..., None], np.inf)
     capped = profile.with_ballots(_capped(profile.ballots, limit[..., None]))
-    said = {}
+    sentences = {}
     for index in map(tuple, np.argwhere(absurd)):
         place = int(np.ravel_multi_index(index, absurd.shape)) if index else 0
         names = profile.voter_labels.at(int(index[0]) if index else None)
-        said[place] = _sentence(short(names[int(voter[index])]), float(first[index]), float(second[index]))
-    return capped, said
+        sentences[place] = _sentence(short(names[int(voter[index])]), float(first[index]), float(second[index]))
+    return capped, sentences
 
 
 def _capped(ballots: Ballots, limit: Array) -> Ballots:
@@ -62,6 +62,6 @@ def _capped(ballots: Ballots, limit: Array) -> Ballots:
 def _sentence(name: str, claimed: float, taken: float) -> str:
     many = f"{claimed:,.0f}" if claimed < 1e12 and math.isclose(claimed, round(claimed)) else f"{claimed:.3g}"
     return (
-        f"voter {name} claims up to {many} observations, more than {ABSURD} times as many as anybody else: taken for "
-        f"{taken:g}, the most of the others; to believe the claim, set cap to none"
+        f"voter {name} claims up to {many} observations, more than {ABSURD} times as many as anybody else: counted as "
+        f"{taken:g}, the most of the others; to use the claim as it is, set cap to none"
     )

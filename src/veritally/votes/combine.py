@@ -21,11 +21,11 @@ from veritally.votes.top import TopChoices
 
 
 def concat(profiles: Sequence[Profile]) -> Profile:
-    """Put the voters of several profiles about one decision together.
+    """Combine the voters of several profiles about one decision.
 
-    Alternatives are matched by name; one that a profile does not have is unseen by its voters. Votes of different kinds
-    become mixed ones; rankings and favourites become rankings, in which a favourite stands above all others. Groups,
-    roles and items are matched by name; shared errors are those of one profile.
+    Alternatives are matched by name; a profile's voters have not seen an alternative that it lacks. Votes of different
+    kinds become mixed votes; rankings and favourites become rankings, in which a favourite is above all others. Groups,
+    roles and items are matched by name. Shared errors stay within each profile.
 
     Examples
     --------
@@ -34,10 +34,10 @@ def concat(profiles: Sequence[Profile]) -> Profile:
     (('u', 'v', 'w', 'x'), ('A', 'B', 'C'))
     """
     if not profiles:
-        raise InputError("there are no profiles to put together")
+        raise InputError("there are no profiles to combine; give at least one")
     if any(profile.names_differ for profile in profiles):
         raise InputError(
-            "the decisions of a batch differ in their names; concat takes profiles about the same decisions"
+            "decisions of a batch have different names; concat takes profiles with the same names in all decisions"
         )
     if len({profile.batch for profile in profiles}) > 1:
         raise InputError("concat takes profiles with the same batch axes")
@@ -46,7 +46,7 @@ def concat(profiles: Sequence[Profile]) -> Profile:
     alternatives = list(dict.fromkeys(name for profile in profiles for name in profile.alternatives))
     for profile in profiles:
         if profile.ballots.part(Differences) is not None and list(profile.alternatives[:2]) != alternatives[:2]:
-            raise InputError("differences can only be put together for the same two alternatives in the same order")
+            raise InputError("differences can only be combined for the same two alternatives in the same order")
     facts, profiles = _facts(profiles), _with_the_same_roles(profiles)
     aligned = [_aligned(profile, alternatives) for profile in profiles]
     axis = len(profiles[0].batch)
@@ -66,7 +66,7 @@ def concat(profiles: Sequence[Profile]) -> Profile:
 
 
 def stack(profiles: Sequence[Profile], decisions: Sequence[Hashable] | None = None) -> Profile:
-    """Make a batch of single decisions, padding the smaller ones; ``unstack`` takes it apart again.
+    """Make a batch of single decisions. Smaller ones are padded; ``unstack`` undoes it.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def stack(profiles: Sequence[Profile], decisions: Sequence[Hashable] | None = No
     Profile(2 decisions, 3 voters, 3 alternatives, top)
     """
     if not profiles:
-        raise InputError("there are no profiles to put together")
+        raise InputError("there are no profiles to combine; give at least one")
     if any(profile.batch for profile in profiles):
         raise InputError("stack takes single decisions, not batches")
     facts, profiles = _facts(profiles), _with_the_same_roles(profiles)
@@ -98,7 +98,7 @@ def _facts(profiles: Sequence[Profile]) -> dict[str, Any]:
         for voter, group in (profile.groups or {}).items():
             if groups.setdefault(voter, group) != group:
                 both = f"{quoted(groups[voter])} and {quoted(group)}"
-                raise InputError(f"voter {quoted(voter)} is in the groups {both}; a voter belongs to one at most")
+                raise InputError(f"voter {quoted(voter)} is in the groups {both}; put each voter into one at most")
     roles = tuple(dict.fromkeys(role for profile in profiles for role in profile.role_names or ()))
     return {"groups": groups or None, "role_names": roles or None}
 
@@ -148,7 +148,7 @@ def _with_the_same_fields(several: Sequence[Ballots], apart: bool) -> Sequence[B
 
 
 def _alike(several: Sequence[SingleKind], apart: bool) -> list[SingleKind]:
-    """Give ballots of one kind the same arrays; with ``apart``, the factors of each stand behind those of others."""
+    """Give ballots of one kind the same arrays; with ``apart``, the factors of each come after those of others."""
     fields = {name: field for ballots in several for name, field, _ in ballots.fields()}
     factors = [0 if ballots.loadings is None else ballots.loadings.shape[-1] for ballots in several]
     before = [0, *accumulate(factors)][: len(several)] if apart else [0] * len(several)
@@ -157,7 +157,7 @@ def _alike(several: Sequence[SingleKind], apart: bool) -> list[SingleKind]:
 
 
 def _filled(ballots: SingleKind, fields: Mapping[str, Field], factors: int, before: int) -> SingleKind:
-    """Add the arrays that are lacking, blank, and factors before and behind those that there are."""
+    """Add the arrays that are lacking, blank, and factors before and after those that there are."""
     xp = namespace(ballots.counts)
     voters, alternatives = ballots.counts.shape[-2:]
     sizes = {"voter": voters, "alternative": alternatives, "factor": factors}
@@ -168,8 +168,8 @@ def _filled(ballots: SingleKind, fields: Mapping[str, Field], factors: int, befo
             shape = (*ballots.mask.shape[:-1], *(sizes[axis] for axis in field.axes))
             made[name] = xp.full(shape, field.blank, dtype=ballots.counts.dtype)
         if name in made and own is not None:
-            behind = before + own.shape[-1]
-            made[name] = xp.concat([made[name][..., :before], own, made[name][..., behind:]], axis=-1)
+            after = before + own.shape[-1]
+            made[name] = xp.concat([made[name][..., :before], own, made[name][..., after:]], axis=-1)
     return ballots._replace(**made)
 
 

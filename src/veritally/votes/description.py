@@ -1,4 +1,4 @@
-"""Description: what a profile holds, and what is odd about it."""
+"""Description: what a profile holds, and what in it should be checked."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ _SHORTEST, _LONGEST = 7, 100  # names, in characters, whose misspellings are loo
 
 @dataclass(frozen=True)
 class Description:
-    """What was understood of some votes.
+    """What a profile of votes holds.
 
     Attributes
     ----------
@@ -37,11 +37,11 @@ class Description:
     counts
         The smallest, the median and the largest count of what was seen.
     oddities
-        What deserves a look, a sentence each.
+        What should be checked, a sentence each.
     multiplicity
         How many voters all ballots stand for.
     groups, items
-        What is known of voters who belong together, and of items that they looked at; None where nothing is.
+        Groups of voters, and items that they looked at, in words; None if there are none.
     """
 
     decisions: int
@@ -85,7 +85,7 @@ def describe(profile: Profile) -> Description:
     """
     kind = profile.kind
     found = odd_voters(profile)
-    odd = [oddity.sentence for oddity in found]
+    of_voters = [oddity.sentence for oddity in found]
     constant = [name for oddity in found if oddity.what == "constant" for name in oddity.voters]
     profile = profile if isinstance(profile.ballots, Ordinal) else profile.as_rankings()
     singles = profile.unstack() if profile.batch else [profile]
@@ -99,7 +99,7 @@ def describe(profile: Profile) -> Description:
     seen = np.concat([np.asarray(one.counts)[np.asarray(one.counts) > 0] for one in singles])
     counts = (float(seen.min()), float(np.median(seen)), float(seen.max())) if len(seen) else (0.0, 0.0, 0.0)
     if counts[0] == counts[2]:
-        odd.append("all counts are equal, so no voter's experience makes a difference")
+        of_voters.append("all counts are equal, so no voter's experience makes a difference")
     return Description(
         decisions=len(singles),
         voters=_range([one.shape[0] for one in singles]),
@@ -107,7 +107,7 @@ def describe(profile: Profile) -> Description:
         kind=kind,
         ballots=shapes,
         counts=counts,
-        oddities=(*oddities, *odd),
+        oddities=(*oddities, *of_voters),
         multiplicity=sum(float(np.sum(one.multiplicity)) for one in singles),
         groups=_groups(profile),
         items=_items(profile),
@@ -138,8 +138,8 @@ def _items(profile: Profile) -> str | None:
         *zip(items.decisions or (None,) * len(items.voters), items.alternatives, items.items.tolist(), strict=True)
     }
     looks = float(items.times.sum())
-    said = f"{len(np.unique(items.items))}, looked at {looks / len(cells):.3g} times for each alternative on average"
-    return said if items.share is None else f"{said}; {items.share:.0%} of the noise of a look belongs to them"
+    text = f"{len(np.unique(items.items))}, looked at {looks / len(cells):.3g} times for each alternative on average"
+    return text if items.share is None else f"{text}; {items.share:.0%} of the noise of a look comes from the item"
 
 
 def _shapes(profile: Profile) -> dict[str, int]:
@@ -176,7 +176,7 @@ def claims(profile: Profile) -> list[str]:
 
 
 def _oddities(profile: Profile, constant: Sequence[Hashable]) -> list[str]:
-    """Say what deserves a look in one decision, but for those who are said to give everything the same value."""
+    """Say what should be checked in one decision, except for voters known to give everything the same value."""
     found = [*profile.warnings]
     counts = np.asarray(profile.counts)
     seen = counts > 0
@@ -194,7 +194,8 @@ def _oddities(profile: Profile, constant: Sequence[Hashable]) -> list[str]:
     level &= ~np.isin(np.array(list(map(str, profile.voters))), list(map(str, constant)))
     if level.any() and isinstance(ballots, Rankings):
         names = [str(profile.voters[i]) for i in np.flatnonzero(level)]
-        found.append(f"voter {first_few(names, 5)} puts everything level")
+        several = "voters {} rank" if len(names) > 1 else "voter {} ranks"
+        found.append(f"{several.format(first_few(names, 5))} everything equally")
     return found
 
 

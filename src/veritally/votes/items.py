@@ -23,14 +23,14 @@ class Items:
     decisions
         The name in each row; None for a single decision.
     items
-        A number for the item in each row: the same wherever the item is the same.
+        The number of the item in each row; the same item has the same number.
     times
         How often the voter looked at it, in each row.
     names
-        What the item of each number is called; None where that is not known.
+        The name of the item of each number; None if the items have no names.
     share
-        ρ, the part of the variance of one look that belongs to the item, as the values of the looks tell it; None where
-        looks have no values.
+        ρ, the part of the variance of one look that comes from the item, estimated from the values of the looks; None
+        if looks have no values.
     """
 
     voters: tuple[Hashable, ...]
@@ -63,7 +63,7 @@ class Items:
         return found
 
     def of_decision(self, decision: Hashable) -> "Items | None":
-        """Return the looks in one decision of several; None where there are none."""
+        """Return the looks in one decision of several; None if there are none."""
         if self.decisions is None:
             return self
         rows = self._rows.get(str(decision))
@@ -76,13 +76,13 @@ class Items:
 
     @classmethod
     def stacked(cls, several: "Sequence[Items | None]", decisions: tuple[Hashable, ...]) -> "Items | None":
-        """Put looks in single decisions together; None where there are none."""
+        """Combine the looks of single decisions; None if there are none."""
         given = [(items, name) for items, name in zip(several, decisions, strict=True) if items is not None]
         return cls.together([replace(items, decisions=(name,) * len(items.voters)) for items, name in given])
 
     @classmethod
     def together(cls, several: "Sequence[Items]") -> "Items | None":
-        """Put looks at items of the same names together; those without names are different items."""
+        """Combine looks, matching items by name; items without names are all different."""
         if not several:
             return None
         number: dict[Hashable, int] = {}
@@ -103,7 +103,7 @@ class Items:
         )
 
     def name_of(self, item: int) -> str:
-        """Return what an item is called; nothing where that is not known."""
+        """Return the name of an item; nothing if it has none."""
         return "" if self.names is None else self.names[item]
 
     def to_dict(self) -> dict[str, Any]:
@@ -128,7 +128,7 @@ class Items:
             raise InputError("the items are damaged: they need columns, looks and a share") from error
 
     def __repr__(self) -> str:
-        share = "" if self.share is None else f", {self.share:.0%} of the noise of a look belongs to them"
+        share = "" if self.share is None else f", {self.share:.0%} of the noise of a look comes from the item"
         return f"Items({len(np.unique(self.items))} items, {self.times.sum():g} looks{share})"
 
     @cached_property

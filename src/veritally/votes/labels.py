@@ -90,10 +90,10 @@ class Labels:
 
 def _unique(names: Sequence[Hashable], size: int, what: str, padded: bool = False) -> tuple[Hashable, ...]:
     if len(names) > size or (len(names) < size and not padded):
-        raise InputError(f"{len(names)} {what} names do not fit {size} {what}s")
+        raise InputError(f"the number of {what} names is {len(names)}, but there are {size} {what}s")
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
-        raise InputError(f"the {what} name {quoted(twice)} stands twice; names must differ")
+        raise InputError(f"the {what} name {quoted(twice)} appears twice; names must differ")
     return tuple(names)
 
 
@@ -105,7 +105,7 @@ def find(name: Hashable, position: Mapping[Any, int], what: str) -> int:
         known = {str(known): known for known in position}
         near = difflib.get_close_matches(str(name), known, n=1)
         some = ", ".join(map(quoted, [*position][:20]))
-        hint = f"did you mean {quoted(known[near[0]])}?" if near else f"known are {some}"
+        hint = f"did you mean {quoted(known[near[0]])}?" if near else f"choose one of {some}"
         raise InputError(f"{what} {quoted(name)} is unknown; {hint}") from None
 
 

@@ -73,11 +73,12 @@ class Pairs(SingleKind):
     def counts_in(cls, votes: Array, exists: Array, where: Where) -> Array:
         """Count the comparisons; require numbers of times, none of an alternative to itself."""
         xp = namespace(votes)
-        reject(~xp.isfinite(votes) | (votes < 0), "pairs are finite numbers of times, 0 or more", where)
+        reject(~xp.isfinite(votes) | (votes < 0), "the number of comparisons must be finite, 0 or more", where)
         itself = votes * xp.eye(votes.shape[-1], dtype=votes.dtype)
-        reject(itself > 0, "compared with itself; leave that 0", where)
+        reject(itself > 0, "compared with itself; set this to 0", where)
         counts = comparisons(votes)
-        reject((counts > 0) & ~xp.asarray(exists), "comparisons with what is not there", where)
+        message = "comparisons with an alternative that is not in this decision; set them to 0"
+        reject((counts > 0) & ~xp.asarray(exists), message, where)
         return counts
 
     @classmethod

@@ -25,14 +25,14 @@ from veritally.votes.values import Values
 class Profile:
     """Votes of m voters on n alternatives, with how much each voter saw of each alternative.
 
-    Give the votes as exactly one of the first six arguments; leading axes of the arrays are a batch of decisions.
+    Give the votes as exactly one of the first six arguments. Leading axes of the arrays are a batch of decisions.
 
     Parameters
     ----------
     ranks
         ``(..., voter, alternative)``, 1 for the best, equal numbers for ties, 0 (or NaN) for not ranked.
     order
-        For each voter a list of alternatives, best first, a list within the list for a tie; or an integer array of
+        For each voter a list of alternatives, best first, with a tie as a list within the list; or an integer array of
         positions, −1 for none.
     values
         ``(..., voter, alternative)``, each voter's mean observation, larger is better, NaN for blank.
@@ -41,25 +41,25 @@ class Profile:
     top
         Each voter's favourite as a name or position (−1 or None for no vote), or a boolean array of favourites.
     pairs
-        ``(..., voter, alternative, alternative)``: how often each voter preferred the one to the other, half a time
-        each for a tie. Each comparison is one observation of both, so that there are no other counts.
+        ``(..., voter, alternative, alternative)``: how often each voter preferred the first to the second; a tie counts
+        half for each. A comparison is one observation of both, so there are no other counts.
     counts
         ``(..., voter, alternative)`` or ``(..., voter, 1)``: how many observations each voter has of each
-        alternative, 0 for never seen; by default all 1.
+        alternative, 0 for never seen. Default: all 1.
     multiplicity
-        ``(..., voter)``: how many identical voters each ballot stands for; by default 1.
+        ``(..., voter)``: how many identical voters each ballot stands for. Default: 1.
     alternatives, voters
-        Names; by default positions 0, 1, …. For a batch of decisions of different sizes, a list of names for each
-        decision: what lies beyond a list's end is padding and changes nothing.
+        Names. Default: positions 0, 1, …. For a batch of decisions of different sizes, a list of names for each
+        decision: what is beyond the end of a list is padding and changes nothing.
     decisions
         Names of the decisions of a batch.
 
     Notes
     -----
-    A blank for an alternative the voter has seen (count > 0) puts it below everything that voter ranked; for one the
-    voter has not seen it is no opinion. A vote for an unseen alternative is an error. A voter without any usable vote
-    is ignored, with a warning. Ranks are kept as midranks among what the voter saw: 1, 2, 2 and 1, 5, 5 both as
-    1, 2.5, 2.5.
+    If a voter has seen an alternative (count > 0) and leaves it blank, it is below everything that the voter ranked. If
+    the voter has not seen it, a blank is no opinion. A vote for an unseen alternative is an error. A voter without any
+    usable vote is ignored, with a warning. Ranks are kept as midranks among what the voter saw: 1, 2, 2 and 1, 5, 5
+    both become 1, 2.5, 2.5.
 
     Examples
     --------
@@ -124,9 +124,9 @@ class Profile:
             warnings.warn(message, InputWarning, stacklevel=2)
 
     def renamed(self, decision: str, voter: str, alternative: str) -> Self:
-        """Name decisions, voters and alternatives, the same in all decisions, by prefixes and numbers from 1 on."""
+        """Return a profile with names made of a prefix and a number from 1 on, the same in all decisions."""
         if self.names_differ:
-            raise InputError("the decisions differ in their names; rename within one decision of unstack()")
+            raise InputError("the decisions have different names; rename one decision at a time, from unstack()")
         batch = {"decisions": tuple(f"{decision}{d + 1}" for d in range(self.batch[0]))} if self.batch else {}
         n, m = self.shape[-1], self.shape[-2]
         new = {old: f"{voter}{i + 1}" for i, old in enumerate(self.voters)}
@@ -141,7 +141,7 @@ class Profile:
 
     @classmethod
     def trusted(cls, ballots: Ballots) -> Self:
-        """Wrap arrays that are known to be right, without names."""
+        """Wrap arrays that need no check, without names."""
         new = object.__new__(cls)
         new._set("ballots", ballots.map(frozen))
         new._set("decisions", None)
@@ -188,11 +188,11 @@ class Profile:
         object.__setattr__(self, name, value)
 
     def with_facts(self, groups: Mapping[Hashable, str] | None = None, items: Items | None = None) -> Self:
-        """Return a profile of which is known, by names, which group a voter belongs to, or who looked at what."""
+        """Return a profile with groups of voters, or with the items that they looked at, by name."""
         return self._with(groups=groups or self.groups, items=items or self.items)
 
     def with_roles(self, roles: Array, names: Sequence[str]) -> Self:
-        """Return a profile of which is known what role each alternative had on each ballot.
+        """Return a profile with the role of each alternative on each ballot.
 
         ``roles`` are positions in ``names``, ``(..., voter, alternative)``, −1 for none.
         """
@@ -228,22 +228,22 @@ class Profile:
 
     @property
     def alternatives(self) -> tuple[Any, ...]:
-        """Names of the alternatives; where decisions differ in them, a tuple of names for each."""
+        """Names of the alternatives; a tuple of names for each decision if these differ."""
         return self.alternative_labels.at()
 
     @property
     def voters(self) -> tuple[Any, ...]:
-        """Names of the voters; where decisions differ in them, a tuple of names for each."""
+        """Names of the voters; a tuple of names for each decision if these differ."""
         return self.voter_labels.at()
 
     @property
     def names_differ(self) -> bool:
-        """Whether decisions of a batch have names of their own for voters or alternatives."""
+        """Whether decisions of a batch have different names of voters or alternatives."""
         return self.voter_labels.each or self.alternative_labels.each
 
     @property
     def decision_names(self) -> tuple[Any, ...]:
-        """Names of the decisions along the first batch axis; positions where none were given."""
+        """Names of the decisions along the first batch axis; positions if they have no names."""
         return self.decisions or tuple(range(self.batch[0]))
 
     @property
@@ -258,7 +258,7 @@ class Profile:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What can be used but deserves a look."""
+        """What can be used but should be checked, a sentence each."""
         silent = np.argwhere(self.voter_labels.existing() & ~np.any(np.asarray(self.counts) > 0, axis=-1))
         if not len(silent):
             return ()
@@ -277,23 +277,23 @@ class Profile:
     # Coarsening
 
     def as_differences(self) -> Self:
-        """Two alternatives: keep only x_i2 − x_i1, for voters who gave both values."""
+        """For two alternatives, keep only x_i2 − x_i1 of voters who gave both values."""
         if not self.ballots.measured or self.shape[-1] != 2:
             raise InputError(f"differences need values for two alternatives, not {self.kind} for {self.shape[-1]}")
         return self.coarsened("differences")
 
     def as_rankings(self) -> Self:
-        """Keep only who was put above whom."""
+        """Keep only which alternatives each voter put above which."""
         if isinstance(self.ballots, TopChoices):
-            raise InputError("a favourite is less than a ranking; give ranks= or order=")
+            raise InputError("favourites cannot become rankings; give ranks= or order=")
         return self.coarsened("rankings")
 
     def as_top(self) -> Self:
-        """Keep only each voter's favourite, or favourites where they tie."""
+        """Keep only each voter's favourite, or favourites if they tie."""
         return self.coarsened("top")
 
     def coarsened(self, kind: Kind | None) -> Self:
-        """Keep only what votes of ``kind``, no finer than these, say; None for all."""
+        """Coarsen the votes to ``kind``, which must not be finer; None keeps them as they are."""
         return self if kind in (None, self.kind) else self.with_ballots(self.ballots.coarsened(kind))
 
     def _votes(self, kind: Kind) -> Array:
@@ -301,7 +301,7 @@ class Profile:
         return self.coarsened(kind).ballots.votes
 
     def seen_once(self) -> Self:
-        """Forget how much the voters saw, but not what; pairs become rankings."""
+        """Keep what the voters saw, but not how much; pairs become rankings."""
         if self.ballots.part(Pairs) is not None:
             return self.as_rankings().seen_once()
         counts = self.counts
@@ -309,14 +309,14 @@ class Profile:
 
     @property
     def values(self) -> Array:
-        """x_ij, ``(..., voter, alternative)``, NaN for blank; of pairs, the share of comparisons won."""
+        """x_ij, ``(..., voter, alternative)``, NaN for blank; for pairs, the share of comparisons won."""
         if not isinstance(self.ballots, Pairs | Values):
             raise InputError(f"these votes are {self.kind}, not values")
         return self._votes("values")
 
     @property
     def pairs(self) -> Array:
-        """How often each voter preferred the one to the other, ``(..., voter, alternative, alternative)``."""
+        """How often each voter preferred the first to the second, ``(..., voter, alternative, alternative)``."""
         if not isinstance(self.ballots, Pairs):
             raise InputError(f"these votes are {self.kind}, not pairs")
         return self.ballots.votes
@@ -335,7 +335,7 @@ class Profile:
     def order(self) -> list[list[list[Any]]]:
         """Each voter's order of a single decision: tiers of names, best first, without what was not seen."""
         if self.batch:
-            raise InputError("orders are those of a single decision; take one from unstack()")
+            raise InputError("order is for a single decision; take one from unstack()")
         orders = []
         for ranks in np.asarray(self.ranks).tolist():
             seen = sorted((j for j, rank in enumerate(ranks) if rank), key=ranks.__getitem__)
@@ -349,10 +349,10 @@ class Profile:
         return self._votes("top")
 
     def to_pref_voting(self) -> Any:
-        """Return a single decision as a ``Profile`` of pref_voting, or a ``ProfileWithTies`` where orders need it.
+        """Return a single decision as a ``Profile`` of pref_voting, or a ``ProfileWithTies`` if orders need it.
 
-        Of the votes the order stays; counts and the names of voters are lost, and what a voter has not seen is
-        unranked. Needs the extra ``pref-voting``; ``from_pref_voting`` leads back.
+        Only the order of the votes is kept. Counts and names of voters are lost, and what a voter has not seen is
+        unranked. Needs the extra ``pref-voting``; ``from_pref_voting`` converts back.
         """
         try:
             from pref_voting.profiles import Profile as Linear
@@ -380,7 +380,7 @@ class Profile:
     ) -> Self:
         """Keep the named voters and alternatives, in the order given.
 
-        Ranks close up over alternatives that are left out; a favourite that is left out leaves no vote.
+        Ranks close up over alternatives that are left out. A voter whose favourite is left out has no vote.
         """
         keep = self._positions(self.voter_labels, voters, "voter")
         chosen = self._positions(self.alternative_labels, alternatives, "alternative")
@@ -396,7 +396,7 @@ class Profile:
 
     def _positions(self, labels: Labels, wanted: Iterable[Hashable] | None, what: str) -> list[int]:
         if labels.each:
-            raise InputError("the decisions differ in their names; select within one decision of unstack()")
+            raise InputError("the decisions have different names; select from one decision at a time, from unstack()")
         if wanted is None:
             return list(range(labels.size))
         position = {name: i for i, name in enumerate(labels)}

@@ -91,7 +91,7 @@ class Rankings(Ordinal):
         """Turn ranks as users write them (1 the best, 0 or NaN not ranked) into preferences, NaN for blank."""
         xp = namespace(votes)
         if (zeros := _from_zero_on(votes, counts)) is not None:
-            warnings.warn(_zeros_said(np.asarray(zeros), where), InputWarning, stacklevel=5)
+            warnings.warn(_zeros_sentence(np.asarray(zeros), where), InputWarning, stacklevel=5)
         reject(votes < 0, "the rank is negative; ranks are 1 for the best, 0 for not ranked", where)
         reject(xp.isinf(votes), "the rank is infinite; leave it 0 for not ranked", where)
         preference = xp.where(votes == 0, xp.nan, -votes)
@@ -132,8 +132,8 @@ def _from_zero_on(ranks: Array, counts: Array) -> Array | None:
     return so if bool(xp.any(so)) else None
 
 
-def _zeros_said(zeros: Array, where: Where) -> str:
+def _zeros_sentence(zeros: Array, where: Where) -> str:
     """Say that ranks may start at 0, and whose do."""
     found = np.argwhere(zeros)
     whose = f"{len(found)} voters, such as {where(tuple(map(int, found[0])))}, rank from 0 on"
-    return f"{whose}, which is read as not ranked: add 1 if ranks start at 0, or else leave what is not ranked empty"
+    return f"{whose}, which is read as not ranked: add 1 if ranks start at 0, or else leave what is not ranked blank"

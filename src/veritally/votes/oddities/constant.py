@@ -22,8 +22,8 @@ class ConstantScorer:
 def constant_scorers(table: BallotTable) -> list[ConstantScorer]:
     """Find voters whose values are all the same, over more alternatives than the others' habits explain.
 
-    How often a voter gives two neighbouring values alike, sorted, is told by the others; a ballot of k equal values has
-    k − 1 such, in all decisions of the voter together.
+    How often a voter gives two neighbouring values alike, sorted, is taken from the others; a ballot of k equal values
+    has k − 1 such, in all decisions of the voter together.
     """
     if table.values is None:
         return []

@@ -41,11 +41,11 @@ def contradictions(table: BallotTable) -> list[Contradiction]:
     affordable = min(decisions, _MOST_WORK // max(m * n * n // 2, 1))
     for start in range(0, affordable, size):
         part = slice(start, min(start + size, affordable))
-        apart, told, usable = _compared(table.ranks[part])
+        apart, ordered, usable = _compared(table.ranks[part])
         usable &= table.voters[part] >= 0
         who = table.voters[part][usable]
         differing += np.bincount(who, apart[usable], number)
-        pairs += np.bincount(who, told[usable], number)
+        pairs += np.bincount(who, ordered[usable], number)
         np.add.at(log_mean, who, _log_mean(table.ranks[part][usable]))
     asked = np.flatnonzero(pairs > 0)
     if not len(asked):
@@ -69,10 +69,10 @@ def _compared(ranks: Array) -> tuple[Array, Array, Array]:
     with np.errstate(invalid="ignore"):
         consensus = np.nan_to_num(np.sign(np.round(mean[..., first] - mean[..., second], 12)))
     sign, _ = orders(ranks)
-    told = np.sum(sign != 0, axis=-1)
+    ordered = np.sum(sign != 0, axis=-1)
     apart = np.sum((sign * consensus) < 0, axis=-1)
     usable = speaking & (np.sum(speaking, axis=-1, keepdims=True) > _FEWEST)
-    return apart.astype(float), told.astype(float), usable
+    return apart.astype(float), ordered.astype(float), usable
 
 
 def _log_mean(ranks: Array) -> Array:

@@ -92,9 +92,9 @@ class _Nearness:
             sign, both = orders(ranks)
             up, down = (sign > 0).astype(np.float32), (sign < 0).astype(np.float32)
             level = (both & (sign == 0)).astype(np.float32)
-            told = up + down
+            ordered = up + down
             same = up @ _turned(up) + down @ _turned(down)
-            half = told @ _turned(level)
+            half = ordered @ _turned(level)
             apart = up @ _turned(down) + down @ _turned(up) + half + _turned(half)
             d, i, k = np.nonzero(np.triu(same + apart > 0, k=1))
             a, b = voters[d, i], voters[d, k]

@@ -14,7 +14,7 @@ _KEPT = 4.0  # cells that the rate of all alternatives stands for, beside those 
 def surprise_of_equal_values(table: BallotTable, group: list[int]) -> float:
     """Return −log of the probability that members of a group give so many values that the first of them gives.
 
-    On a scale of few levels equal values are common. How common is told by the others: how often two of them give an
+    On a scale of few levels equal values are common. How common is taken from the others: how often two of them give an
     alternative the same value, and how many of their values are among those of the first member, so that its levels
     would be met at all. Where that is so for most, a scale has few levels, and nothing is said; nor without values.
     """

@@ -61,8 +61,8 @@ def odd_voters(profile: Profile, groups: Mapping[Any, str] | None = None) -> tup
     if is_traced(profile.counts):
         return ()
     table = BallotTable.of(believable(profile)[0])
-    told = {**(profile.groups or {}), **(groups or {})}
-    found = [_copies(own, table) for own in copies(table) if not _in_one_group(own, table, told)]
+    group_of = {**(profile.groups or {}), **(groups or {})}
+    found = [_copies(own, table) for own in copies(table) if not _in_one_group(own, table, group_of)]
     found += [_contradiction(own, table) for own in contradictions(table)]
     if constant := constant_scorers(table):
         found.append(_constant(constant, table))
@@ -70,7 +70,7 @@ def odd_voters(profile: Profile, groups: Mapping[Any, str] | None = None) -> tup
 
 
 def _in_one_group(own: Copies, table: BallotTable, groups: Any) -> bool:
-    """Whether it is said already that these voters belong together."""
+    """Whether these voters are known to belong together."""
     named = {groups.get(table.names[i]) for i in own.voters}
     return len(named) == 1 and None not in named
 
@@ -91,8 +91,8 @@ def _contradiction(own: Contradiction, table: BallotTable) -> Oddity:
     return Oddity(
         "contradiction",
         (name,),
-        f"voter {short(name)} contradicts the others in {own.differing:,} of {own.pairs:,} pairs, more than one who "
-        "votes at random: if the scale was taken the other way round, turn these votes",
+        f"voter {short(name)} contradicts the others in {own.differing:,} of {own.pairs:,} pairs, more than a random "
+        "voter would: if this voter used the scale the wrong way round, reverse these votes",
     )
 
 
@@ -103,7 +103,7 @@ def _constant(found: list[ConstantScorer], table: BallotTable) -> Oddity:
         "constant",
         names,
         f"voter{'s' if len(names) > 1 else ''} {listed(names)} {verb} everything the same value, which says nothing "
-        "about what is better: leave such votes out if they were not meant",
+        "about what is better: if this was not intended, leave these votes out",
     )
 
 

@@ -102,8 +102,8 @@ class Sequence:
     def differing(self) -> tuple[Array, Array]:
         """Return in how many pairs each further member differs from the first, and of how many."""
         sign, both = orders(self.ranks[self.first :])
-        told = both[0] & both[1:] & ((sign[0] != 0) | (sign[1:] != 0))
-        return (told & (sign[0] != sign[1:])).sum(axis=-1), told.sum(axis=-1)
+        ordered = both[0] & both[1:] & ((sign[0] != 0) | (sign[1:] != 0))
+        return (ordered & (sign[0] != sign[1:])).sum(axis=-1), ordered.sum(axis=-1)
 
     def expected(self, reliability: Array, careful: Array) -> Array:
         """Return what is expected of each ballot by those before it, ``(ballot, κ, carefulness, alternative)``.
