@@ -94,7 +94,8 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size
 td, th { padding: 0.2rem 0.6rem; text-align: right; vertical-align: top }
 td:first-child, th:first-child { text-align: left }
 thead th { border-bottom: 1px solid #888 } tr.group td { border-top: 1px solid #ccc } small { color: #666 }
-figure { margin: 1rem 0 } figure svg { max-width: 100%; height: auto } code { font-size: 0.95em }
+figure { margin: 1rem 0 } figure svg { max-width: 100%; height: auto }
+.wide { overflow-x: auto } code { font-size: 0.95em; overflow-wrap: anywhere }
 """
 
 
@@ -115,11 +116,14 @@ def to_html(blocks: Sequence[Block], pictures: Mapping[str, str]) -> str:
                 parts.append(f"<figure>{svg}<figcaption>{_html(caption)}</figcaption></figure>")
             case Table(header, rows):
                 head = "".join(f"<th>{_html(name)}</th>" for name in header)
-                parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{_html_rows(rows)}</tbody></table>")
+                table = f"<table><thead><tr>{head}</tr></thead><tbody>{_html_rows(rows)}</tbody></table>"
+                # On a narrow screen it scrolls by itself, by keyboard too.
+                parts.append(f'<div class="wide" tabindex="0">{table}</div>')
     body = "\n".join(parts)
     return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{_html(title)}</title>'
-        f"<style>{_STYLE}</style></head><body>\n{body}\n</body></html>\n"
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{_html(title)}</title><style>{_STYLE}</style></head><body><main>\n{body}\n</main></body></html>\n"
     )
 
 
