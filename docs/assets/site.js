@@ -6,7 +6,7 @@ for (const element of document.querySelectorAll(".arithmatex")) {
 
 // What scrolls in a box of its own can be reached, and scrolled, by keyboard.
 const reach = () => {
-  for (const box of document.querySelectorAll(".md-typeset__scrollwrap, .md-typeset .arithmatex, .md-typeset pre > code"))
+  for (const box of document.querySelectorAll(".md-typeset__scrollwrap, .md-typeset div.arithmatex, .md-typeset pre > code"))
     if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
 };
 addEventListener("load", reach);
