@@ -73,7 +73,7 @@ def test_calibration_is_what_the_page_says():
     assert f"{told[-1]:.3f}" == "0.030"
     assert guessed[-5] < 0.0135
     text = re.sub(r"\s+", " ", page("learned.md"))
-    assert "is 0.009 or less in all of these but one" in text
+    assert "is 0.009 or less in all of these conditions but one" in text
     assert (
         f"seven voters ({guessed[-4]:.3f}), and two or three alternatives ({guessed[-3]:.3f} to {guessed[-1]:.3f})"
         in text
