@@ -6,7 +6,7 @@ SPREAD := --numprocesses auto --dist worksteal
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-slow test-oldest test-newest fuzz bench peers pages docs format setup clean
+.PHONY: demo test test-slow test-oldest test-newest fuzz bench peers pages docs look format setup clean
 
 setup: .venv/installed
 
@@ -81,9 +81,18 @@ docs: pages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "The site is in site/index.html"
 
+# The site in a real browser, which is Debian's: apt-get install chromium. Pictures are in look/.
+look: docs .venv-browser/installed
+	.venv-browser/bin/python tests/browser/look.py site
+
+.venv-browser/installed: tests/browser/requirements.txt
+	$(PYTHON) -m venv --without-pip .venv-browser
+	PIP_CONSTRAINT= $(PYTHON) -m pip --python .venv-browser/bin/python install --quiet --requirement $<
+	touch $@
+
 format: setup
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf .venv .venv-oldest .venv-newest .venv-peers site fuzz-problems .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oldest .venv-newest .venv-peers .venv-browser site look fuzz-problems .mypy_cache .pytest_cache .ruff_cache .hypothesis

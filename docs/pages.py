@@ -4,6 +4,7 @@ import csv
 import inspect
 import json
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -15,18 +16,30 @@ import veritally as vt
 from veritally.cli import cli
 
 DOCS = Path(__file__).parent
+sys.path.append(str(DOCS))  # for who runs this file from elsewhere, as the tests do
 
-_SYMBOLS = """\
-# Every rule
+from formulas import typeset  # noqa: E402
 
-Made by `python docs/pages.py` from the list of rules and their docstrings; `veritally rules` prints the list, and
-[which rule should I use](which-rule.md) helps to choose.
+_SYMBOLS = r"""# Every rule
 
-Voter i, of m, has seen alternative j, of n, c_ij times. μ_j is the truth, σ_j the standard deviation of one observation
-and τ that of the truths; x_ij is the mean of what the voter saw, normal around μ_j with variance s_ij² = σ_j²/c_ij.
-φ_ij and Φ_ij are its density and distribution function. w_ij is what voter i adds to the score of j, so that
-score_j = Σ_i w_ij unless the formula says otherwise; at V = 0 means: where all truths are equal. Costs are growth with
-m and n."""
+`veritally rules` prints this list. [Which rule should I use](which-rule.md) helps to choose. `python docs/pages.py`
+makes this page from the docstrings of the rules.
+
+The formulas share these symbols:
+
+| symbol | meaning |
+|---|---|
+| $i$, $j$ | a voter, one of $m$, and an alternative, one of $n$ |
+| $c_{ij}$ | how often voter $i$ has seen alternative $j$ |
+| $\mu_j$ | the truth about alternative $j$ |
+| $\sigma_j$ | the standard deviation of one observation of it |
+| $\tau$ | the standard deviation of the truths |
+| $x_{ij}$ | the mean of what the voter saw: normal around $\mu_j$ with variance $s_{ij}^2 = \sigma_j^2 / c_{ij}$ |
+| $\varphi_{ij}$, $\Phi_{ij}$ | the density and the distribution function of $x_{ij}$ |
+| $w_{ij}$ | what voter $i$ adds to the score of $j$; $\text{score}_j = \sum_i w_{ij}$ unless a formula differs |
+| $V = 0$ | the place where all truths are equal |
+
+The column "cost" says how the time grows with $m$ and $n$."""
 
 _COMMANDS = """\
 # The command
@@ -83,11 +96,11 @@ def _sections(docstring: str, parameters: set[str]) -> Iterator[str]:
     """Turn a docstring into Markdown, with those of its parameters that a user can give."""
     body, *rest = re.split(r"^(\w+)\n-+\n", _linked(docstring), flags=re.MULTILINE)
     sections = {name: text.strip() for name, text in zip(rest[::2], rest[1::2], strict=True)}
-    yield body.strip()
+    yield typeset(body.strip())
     described = re.findall(r"^(\w.*)\n((?:    .*\n?)+)", sections.get("Parameters", ""), flags=re.MULTILINE)
-    yield "\n".join(f"- `{name}`: {' '.join(text.split())}" for name, text in described if name in parameters)
+    yield "\n".join(f"- `{name}`: {typeset(' '.join(text.split()))}" for name, text in described if name in parameters)
     for part in sections.get("Examples", "").split("\n\n"):
-        yield f"```python\n{part}\n\n```" if part.startswith(">>>") else part
+        yield f"```python\n{part}\n\n```" if part.startswith(">>>") else typeset(part)
 
 
 def _linked(text: str) -> str:
@@ -98,7 +111,7 @@ def _linked(text: str) -> str:
 
 def commands() -> str:
     """Return the page of all commands."""
-    top = click.Context(cli, info_name="veritally", terminal_width=100, **cli.context_settings)
+    top = click.Context(cli, info_name="veritally", terminal_width=86, **cli.context_settings)
     helps = {"veritally": cli.get_help(top)}
     for name in cli.list_commands(top):
         command = cli.get_command(top, name)

@@ -40,8 +40,16 @@ def test_generated_pages_are_fresh(name):
 
 def test_every_rule_has_a_formula_and_an_example():
     for section in page("rules.md").split("\n## ")[1:]:
-        assert re.search(r"^    .* = ", section, flags=re.MULTILINE), section
+        assert re.search(r"^\$\$.* = .*\$\$$", section, flags=re.MULTILINE), section
         assert "\n>>> " in section
+
+
+def test_formulas_of_docstrings_are_typeset():
+    formulas = runpy.run_path(str(DOCS / "formulas.py"))
+    text = page("rules.md")
+    assert re.findall(r"^\$\$(.*)\$\$$", text, flags=re.MULTILINE) == list(formulas["DISPLAYED"].values())
+    plain = re.sub(r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$.*?\$|\]\(.*?\)", "", text, flags=re.DOTALL)
+    assert not re.findall(r"\w\u0302?_\w|[√∫Σ]", plain), "docs/formulas.py lacks a formula"
 
 
 def test_the_choice_of_a_rule_quotes_no_figure_but_those_that_are_filled_in():
@@ -68,7 +76,7 @@ def test_calibration_is_what_the_page_says():
     assert f"{told[-1]:.3f}" == "0.030"
     assert guessed[-5] < 0.0135
     text = re.sub(r"\s+", " ", page("learned.md"))
-    assert "is 0.009 or less in all of these but one" in text
+    assert "is 0.009 or less in all of these conditions but one" in text
     assert (
         f"seven voters ({guessed[-4]:.3f}), and two or three alternatives ({guessed[-3]:.3f} to {guessed[-1]:.3f})"
         in text
