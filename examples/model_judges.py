@@ -33,5 +33,5 @@ seen = profile.counts[:, profile.alternatives.index(best)]
 print(f"{best} was seen in {seen.sum():.0f} comparisons, by {(seen > 0).sum()} judges")
 print(f"Judges without whom another model would win: {', '.join(outcome.explain().pivotal) or 'none'}")
 
-title = f"{best} is best with {chance:.0%}; {len(outcome.indistinct)} models are not clearly worse"
+title = f"{best} has a {chance:.0%} chance of being best; {len(outcome.indistinct)} models are not clearly worse"
 vt.plots.save(outcome, picture, title=title, top=10)

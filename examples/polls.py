@@ -28,10 +28,10 @@ worth = {asked: 1 / (1 / asked + (omega / told["sigma"]) ** 2) for asked in (400
 print(f"Pollsters differ by {omega:.1f} points, however many they ask.")
 print(f"A poll of 10,000 is then worth {worth[10_000]:.0f} answers, one of 400 is worth {worth[400]:.0f}.")
 
-for case, apart in (("sampling is the only error", {}), ("pollsters differ besides", {"omega": omega})):
+for case, apart in (("sampling is the only error", {}), ("pollsters also differ", {"omega": omega})):
     outcome = vt.decide(wisconsin, **told, **apart)
     lead, chance = outcome.scores @ [1, -1], outcome.p_best[0]
-    print(f"If {case}, {cruz} leads {trump} by {lead:.1f} points, and is ahead with {chance:.0%}.")
+    print(f"If {case}, {cruz} leads {trump} by {lead:.1f} points, with a {chance:.0%} chance of being ahead.")
 result = dataset.table("truth").filter(decision="2016_Pres-R_WI")["truth"]
 print(f"It came out as {result[0]:.1f} to {result[1]:.1f} per cent.")
 
@@ -40,7 +40,7 @@ figure = Figure(figsize=(8, 5.5), layout="constrained")
 ax = figure.subplots()
 asked, leads = wisconsin.counts[:, 0], wisconsin.values @ [1, -1]
 sizes = np.geomspace(300, 12_000)
-for extra, colour, label in ((omega, "#D6E6F2", "if pollsters differ besides"), (0, "#8FBAD9", "by sampling alone")):
+for extra, colour, label in ((omega, "#D6E6F2", "if pollsters also differ"), (0, "#8FBAD9", "by sampling alone")):
     reach = 1.96 * np.sqrt(2 * (told["sigma"] ** 2 / sizes + extra**2))
     ax.fill_between(sizes, lead - reach, lead + reach, color=colour, label=f"where 95% of polls lie {label}")
 ax.axhline(lead, color="#0072B2", label=f"estimate: {lead:.1f} points")
@@ -51,7 +51,7 @@ ax.set_xticks([400, 1000, 2000, 5000, 10_000], ["400", "1,000", "2,000", "5,000"
 ax.minorticks_off()
 ax.spines[["top", "right"]].set_visible(False)
 figure.legend(loc="outside lower center", ncols=2, frameon=False)
-title = f"A poll of 10,000 is worth {worth[10_000]:.0f} answers: {cruz} is ahead with {chance:.0%},"
+title = f"A poll of 10,000 is worth {worth[10_000]:.0f} answers: {cruz} is ahead with a {chance:.0%} chance,"
 subtitle = f"though the largest of {len(asked)} polls says otherwise (Republican primary in Wisconsin, 2016)"
 figure.suptitle(f"{title}\n{subtitle}", x=0.01, ha="left")
 figure.savefig(picture, dpi=150)

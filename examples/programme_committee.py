@@ -21,10 +21,10 @@ outcome = vt.decide(profile, choose=places)
 print(f"Reviewers' leniency differs by {outcome.details['leniency']:.1f} points (standard deviation)")
 
 # How sure it is: the probability that a paper is among the best four.
-chances = dict(zip(outcome.alternatives, outcome.belief.p_among(places), strict=True))
-border = [paper for paper in outcome.ordered if 0.05 < chances[paper] < 0.95]
+chances = dict(zip(outcome.alternatives, outcome.p_chosen, strict=True))
+border = outcome.cut.borderline  # from 5% to 95%
 print("Accept:", ", ".join(f"{paper} ({percent(chances[paper])})" for paper in outcome.chosen))
-print("Cannot be told apart at the border:", ", ".join(f"{paper} ({percent(chances[paper])})" for paper in border))
+print("Borderline:", ", ".join(f"{paper} ({percent(chances[paper])})" for paper in border))
 
 # Whose votes decided the last place.
 why = outcome.explain()
@@ -44,5 +44,5 @@ for reviewer, chosen in why.pivotal.items():
 if why.counts_mattered:
     print(f"If all knew all fields equally well: {exchanged(why.equal_counts)}")
 
-title = f"Accept {', '.join(outcome.chosen)};\n{len(border)} papers at the border cannot be told apart at 95%"
+title = f"Accept {', '.join(outcome.chosen)};\n{len(border)} papers are borderline (5–95%)"
 vt.plots.save(outcome, picture, title=title)

@@ -1,4 +1,4 @@
-"""Explanation: who decided an outcome, and what would have changed it."""
+"""Explanation: who decided an outcome, and what would change it."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """The reasons of a single decision, worked out as they are asked for.
+    """The reasons for a single decision, computed when asked for.
 
-    With several to be chosen, it is about the cut: the last of the chosen against the first of the others.
+    If several are chosen, it is about the cut: the last of the chosen against the first of the others.
     """
 
     outcome: "Outcome"
@@ -93,28 +93,27 @@ class Explanation:
 
     @cached_property
     def contributions(self) -> dict[Any, float]:
-        """What each voter does to the lead, negative for those who pull the other way, largest first.
+        """What each voter does to the lead, largest first; negative for voters who reduce it.
 
-        For rules that are sums it is what the voter adds, and they sum to the lead (:attr:`adds_up`). For others it is
-        what the lead loses if the voter is left out: with a loss above the lead, another would win.
+        For rules that are sums it is what the voter adds, and the parts add up to the lead (:attr:`adds_up`). For other
+        rules it is what the lead loses without the voter. If that is more than the lead, the runner-up would be ahead.
         """
         voters = self.outcome.profile.voters
         return {voters[i]: float(self._parts[i]) for i in np.argsort(-self._parts, kind="stable")}
 
     @property
     def shares(self) -> dict[Any, float]:
-        """The contributions as parts of the lead; empty where there is no lead, or they do not add up."""
+        """The contributions as shares of the lead; empty if there is no lead, or they do not add up."""
         if self.lead <= 0 or not self.adds_up:
             return {}
         return {name: part / self.lead for name, part in self.contributions.items()}
 
     @cached_property
     def pivotal(self) -> dict[Any, list[Any]]:
-        """Voters whose ballot, removed, would change the chosen, with those who would be chosen without it.
+        """Voters without whom others would be chosen, each with those who would then be chosen.
 
-        Where a tie stands across the last place, all who share it count as chosen.
-
-        A ballot that stands for several voters is removed whole.
+        If several tie for the last place, all of them count as chosen. A ballot that stands for several voters is
+        removed as a whole.
         """
         profile = self.outcome.profile
         without = self._chosen(self._without)
@@ -124,15 +123,15 @@ class Explanation:
 
     @property
     def effective_voters_without(self) -> dict[Any, float]:
-        """How many voters like its best the panel would be worth without each; empty where there is no panel."""
+        """What :attr:`Outcome.effective_voters` would be without each voter; empty without a panel."""
         worth = self.outcome.worth
         return {} if worth is None else dict(zip(self.outcome.profile.voters, map(float, worth[1]), strict=True))
 
     @cached_property
     def leniency(self) -> dict[Any, float]:
-        """How lenient each voter is, below 0 for harsh ones, in the unit of the values; empty where that is not known.
+        """How lenient each voter is (below 0: harsh), in the unit of the values; empty if that is not estimated.
 
-        With a panel, what is leniency and what is a shared error is not told apart.
+        With a panel, leniency cannot be separated from shared errors.
         """
         outcome = self.outcome
         if not outcome.details.get("leniency", 0) > 0 or outcome.panel is not None or outcome.fit.posterior is None:
@@ -142,7 +141,7 @@ class Explanation:
 
     @cached_property
     def equal_counts(self) -> list[Any]:
-        """Those who would be chosen if every voter had seen everything they saw equally often, the mean count."""
+        """Who would be chosen if all counts above 0 were equal to their mean."""
         ballots = self.outcome.profile.ballots
         xp = namespace(ballots.counts)
         seen = ballots.counts > 0
@@ -187,7 +186,7 @@ class Explanation:
 
 
 def among_best(scores: Array, rounding: Array, k: int = 1) -> Array:
-    """Mark the k best, all that cannot be told from the last of them included, ``(..., alternative)``."""
+    """Mark the k best, including all that tie with the last of them, ``(..., alternative)``."""
     last = np.argsort(scores, axis=-1, kind="stable")[..., -k, None]
     lowest = np.take_along_axis(scores - rounding, last, axis=-1)
     return (scores + rounding >= lowest) & (scores > -np.inf)

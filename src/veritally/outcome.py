@@ -52,22 +52,22 @@ class Outcome:
     choose
         How many alternatives to choose.
     tie_break
-        What to do where a tie stands in the way of a single answer: ``"error"``, ``"first"`` (by the order of the
+        What to do if a tie prevents a single answer: ``"error"``, ``"first"`` (by the order of the
         alternatives) or ``"random"`` (by ``seed``).
     method
         The rule itself.
     fit
         What the rule found, as arrays.
     parameters
-        Those that the rule was given, by name.
+        The parameters that the rule was given, by name.
     before
-        How many decisions stand before these, where a batch was decided in pieces.
+        How many decisions precede these, if a batch was decided in pieces.
     batch
-        The outcome of the batch that this is one decision of, and its place there; None for one by itself.
+        The outcome of the batch that this decision belongs to, and its place there; None for a single decision.
     panel
-        What was known of the voters besides how much they saw.
+        What is known of the voters apart from how much they saw.
     remarks
-        What is odd about voters, by all decisions together.
+        What is odd about voters, over all decisions.
     """
 
     rule: str
@@ -132,7 +132,7 @@ class Outcome:
 
     @property
     def alternatives(self) -> Any:
-        """Names of the alternatives that take part; those without any evidence are left out."""
+        """Names of the alternatives; those without any evidence are left out."""
         return self._each(lambda one: tuple(one.profile.alternatives[j] for j in one._kept))
 
     @property
@@ -141,9 +141,9 @@ class Outcome:
         return self.fit.scores if self.profile.batch else self._columns(self.fit.scores)
 
     def contributions(self, origin: float = 0.0) -> Array:
-        """Return what each voter adds to each score, ``(..., voter, alternative)``, those left out included.
+        """Return what each voter adds to each score, ``(..., voter, alternative)``, for all of the profile.
 
-        Where scores are means, they are measured from the ``origin``.
+        If scores are means, they are measured from the ``origin``.
         """
         return self.method.contributions(self.profile.ballots, self.fit, origin)
 
@@ -160,7 +160,7 @@ class Outcome:
 
     @property
     def status(self) -> Any:
-        """Whether what the rule looked for was found: ``"converged"``, or how it ended instead."""
+        """Whether the search of the rule converged: ``"converged"``, or how it ended."""
         return self._each(lambda one: Status(int(one.fit.status)).label)
 
     def _columns(self, x: Array) -> Array:
@@ -171,9 +171,9 @@ class Outcome:
 
     @cached_property
     def belief(self) -> Belief | None:
-        """What the posterior says beyond scores; None for rules that know only scores.
+        """The posterior distribution of true quality, summarised; None for rules that give only scores.
 
-        In a batch it has all alternatives; for a single decision those of :attr:`alternatives`.
+        In a batch it covers all alternatives of the profile; for a single decision those of :attr:`alternatives`.
         """
         whole = self._whole_belief
         return whole if whole is None or self.profile.batch else whole.columns(self._kept)
@@ -209,22 +209,22 @@ class Outcome:
 
     @property
     def scale(self) -> Any:
-        """σ/τ and the ends of its 95% interval, ``(..., 3)``, equal where it was given; None for rules without."""
+        """σ/τ and the ends of its 95% interval, ``(..., 3)``, all equal if it was given; None for rules without."""
         return self.fit.scale
 
     @property
     def pooled_noise(self) -> tuple[PooledNoise, ...]:
-        """What all decisions of a kind told about their noise together, where that was asked."""
+        """What all decisions of a kind say together about their noise, if it was pooled."""
         return self.fit.pooled
 
     @cached_property
     def effective_voters(self) -> Any:
-        """How many independent voters like its best the panel is worth; None where nothing is known of a panel."""
+        """How many independent voters, each as good as the best of them, the voters are worth; None without a panel."""
         return self._each(lambda one: None if one.worth is None else one.worth[0])
 
     @cached_property
     def independent_voters(self) -> Any:
-        """How many the panel would be worth if nobody shared errors; None where nothing is known of a panel."""
+        """How many they would be worth if nobody shared errors; None without a panel."""
         return self._each(lambda one: None if one.worth is None else one._worth_at(0.0)[0])
 
     @cached_property
@@ -245,7 +245,7 @@ class Outcome:
 
     @property
     def expected_regret(self) -> Any:
-        """What choosing each of :attr:`alternatives` costs, expected; None for rules that do not say."""
+        """The expected regret of choosing each of :attr:`alternatives`; None for rules without a belief."""
         return None if self.belief is None else self.belief.regret
 
     @property
@@ -258,16 +258,16 @@ class Outcome:
 
     @property
     def credible(self) -> Any:
-        """The fewest alternatives that contain the best with 95%, the most probable first; None for rules without."""
+        """The smallest set that contains the best with 95%, the most probable first; None for rules without."""
         if self.p_best is None:
             return None
         return self._each(lambda one: one._names(smallest_set(np.asarray(one.p_best))))
 
     @property
     def indistinct(self) -> Any:
-        """Alternatives that the winner is not clearly better than, best first; None for rules without.
+        """Alternatives that are not clearly worse than the winner, best first; None for rules without a belief.
 
-        Clearly is with more than 97.5%: exactly then the 95% interval of ``belief.distance`` leaves 0 out.
+        Clearly worse means with a probability of more than 97.5%: the 95% interval of ``belief.distance`` excludes 0.
         """
         if self.belief is None:
             return None
@@ -420,7 +420,7 @@ class Outcome:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What deserves a look: ignored voters, odd ones, alternatives left out, maxima at infinity."""
+        """What deserves a look: ignored or odd voters, alternatives left out, maxima at infinity."""
         return self.profile.warnings + self.rule_warnings
 
     @property
@@ -453,7 +453,7 @@ class Outcome:
         return [(self.profile.decision_names[d], self._decision(int(d), self.profile.decision(int(d)))) for d in wanted]
 
     def explain(self) -> Any:
-        """Say who decided it, and what would have changed it."""
+        """Return an :class:`Explanation`: who decided it, and what would change it."""
         return self._each(Explanation)
 
     # Output
@@ -527,7 +527,7 @@ class WarningLines:
 
 
 def tiers(scores: Array, rounding: Array) -> list[list[int]]:
-    """Group positions by score, best first, those that cannot be told from a group's best together.
+    """Group positions by score, best first; scores within rounding of a group's best share its group.
 
     >>> tiers(np.array([1.0, 3.0, 1.0 + 1e-15]), np.full(3, 1e-14))
     [[1], [0, 2]]

@@ -52,39 +52,42 @@ Examples:
 @click.command(epilog=_EXAMPLES, short_help="Decide the votes in a file.")
 @click.argument("file")
 @plugin_option
-@click.option("--rule", metavar="NAME", help="The rule, by name or paper label; by default posterior.")
+@click.option("--rule", metavar="NAME", help="The rule, by name or paper label. Default: posterior.")
 @click.option(
     "--sigma",
     multiple=True,
     metavar="NUMBER | NAME=NUMBER",
-    help="Standard deviation of one observation; for one per alternative, N,N,… or NAME=NUMBER for each. By default "
+    help="Standard deviation of one observation; to give one per alternative, N,N,… or NAME=NUMBER for each. Default: "
     "posterior and learned-universal estimate it.",
 )
 @click.option(
-    "--tau", type=float, metavar="NUMBER", help="Standard deviation of the truths; for posterior and learned-universal."
+    "--tau",
+    type=float,
+    metavar="NUMBER",
+    help="Standard deviation of true quality; for posterior and learned-universal.",
 )
 @click.option(
     "--scale",
     metavar="pooled | each | NUMBER",
-    help="σ/τ: one for all decisions of a file, one for each, or a number; for posterior. By default it is pooled "
-    "where a file has 20 decisions of a kind, and neither --sigma nor --tau is given.",
+    help="σ/τ: pooled over all decisions of the file, one for each, or a number; for posterior. Default: pooled for 20 "
+    "decisions or more, unless --sigma or --tau is given.",
 )
 @click.option(
     "--cap",
     metavar="NUMBER | none",
-    help="The most that a count may count for; for posterior and mle. By default, counts of one voter that exceed all "
-    "others a hundredfold are taken for the largest of these; none believes them, whatever the rule.",
+    help="The largest count that is believed; for posterior and mle. Default: a voter's counts that exceed all others "
+    "a hundredfold are cut to the largest of the others. With none, all counts are believed; for every rule.",
 )
 @click.option(
     "--count-error",
     metavar="SPEC",
-    help="How counts may be wrong: percentage:SIZE or replacement:PROBABILITY, or, for posterior, without a number to "
-    "estimate it; for posterior and learned-universal.",
+    help="How counts may be wrong: percentage:SIZE or replacement:PROBABILITY; for posterior and learned-universal. "
+    "Without a number, posterior estimates it.",
 )
 @click.option(
     "--omega",
     metavar="NUMBER | estimated",
-    help="Standard deviation by which voters differ however much they saw; for posterior.",
+    help="Standard deviation of errors that do not shrink with the count, such as a pollster's method; for posterior.",
 )
 @click.option(
     "--noise",
@@ -94,28 +97,29 @@ Examples:
 @click.option(
     "--leniency",
     metavar="NUMBER | estimated",
-    help="Standard deviation by which voters are harsh or lenient with all their values: a number beside --sigma, or 0 "
-    "for not at all. By default it is estimated where voters gave values to different alternatives; for posterior.",
+    help="Standard deviation of voters' leniency: a number together with --sigma, or 0 for none; for posterior. "
+    "Default: estimated if voters gave values to different alternatives.",
 )
 @click.option(
     "--doubt",
     type=float,
     metavar="PROBABILITY",
-    help="That a ballot means nothing, up to 0.5, which bounds what a single one can do; for posterior, not of values.",
+    help="Probability (up to 0.5) that a ballot is meaningless. It limits what a single ballot can do; for posterior, "
+    "except with values.",
 )
 @click.option(
     "--panel",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Who errs with whom: a JSON file as vt.Panel writes it; for posterior.",
+    help="Which voters share errors: a JSON file that vt.Panel wrote; for posterior.",
 )
 @click.option(
-    "--model", type=click.Path(dir_okay=False), metavar="FILE", help="Weights that veritally train made; for learned."
+    "--model", type=click.Path(dir_okay=False), metavar="FILE", help="Weights made by veritally train; for learned."
 )
 @click.option(
     "--ballots",
     type=click.Choice(["value", "rank", "top"]),
-    help="Which column, or what the cells of a wide table are; top: favourites only.",
+    help="Which column is the vote, or what the cells of a wide table are. With top, only favourites count.",
 )
 @file_options
 @groups_option
@@ -124,7 +128,7 @@ Examples:
 @click.option(
     "--tie-break",
     type=click.Choice(["error", "first", "random"]),
-    help="How to settle a tie; by default it is reported as one.",
+    help="How to settle a tie. Default: report it as a tie.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="For random tie-breaks and stochastic rules.")
 @click.option("--samples", type=click.IntRange(min=1), help="Draws per voter, for top-monte-carlo.")
@@ -133,7 +137,7 @@ Examples:
 )
 @click.option("--set", "own", multiple=True, metavar="NAME=VALUE", help="A parameter of a rule of your own.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (one a line for many decisions).")
-@click.option("--explain", is_flag=True, help="Say each voter's part, and what would have changed the outcome.")
+@click.option("--explain", is_flag=True, help="Add each voter's part in it, and what would change it.")
 @click.option(
     "--report",
     "reports",
@@ -146,7 +150,7 @@ Examples:
     "--plot",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Save a picture: intervals and P(best), or who contributed what.",
+    help="Save a picture: intervals and P(best), or each voter's part in the scores.",
 )
 @click.option("--top", type=click.IntRange(min=1), metavar="K", help="Show only the best K in the picture.")
 @click.option("--title", metavar="TEXT", help="The title of the report and the picture.")
@@ -155,7 +159,8 @@ Examples:
     "required",
     type=click.FloatRange(0, 1),
     metavar="PROBABILITY",
-    help="Exit with 1 if a chosen alternative is less sure than this to be among the best, and say what is missing.",
+    help="Exit with code 1 if the answer is less sure than this, and say what is missing. Sure means: each chosen "
+    "alternative is among the best with at least this probability.",
 )
 @force_option
 def decide(

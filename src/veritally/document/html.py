@@ -15,7 +15,7 @@ MAKER = "veritally"
 def to_html(blocks: Sequence[Block], pictures: Mapping[str, str] | None = None) -> str:
     """Write the page; ``pictures`` are the SVG texts of the figures by name."""
     title = next((block.text for block in blocks if isinstance(block, Heading)), "")
-    style, script = (files("veritally.document").joinpath(name).read_text("utf-8") for name in ("style.css", "sort.js"))
+    style, script = (files("veritally.document").joinpath(name).read_text("utf-8") for name in ("style.css", "page.js"))
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

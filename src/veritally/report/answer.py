@@ -14,7 +14,7 @@ from veritally.report import sentences
 from veritally.versions import versions
 from veritally.votes.labels import visible
 
-_MOST_DECISIONS = 100  # that are told in full
+_MOST_DECISIONS = 100  # that are shown in full
 _MOST_VOTERS = 200  # rows of a table of voters
 _MOST_TIERS = 12  # that are listed
 
@@ -60,7 +60,7 @@ def document(outcome: Outcome, origin: Origin) -> list[Block]:
 
 
 def _single(outcome: Outcome) -> list[Block]:
-    """Tell of one decision."""
+    """Report one decision."""
     explanation = outcome.explain()
     first, *others = sentences.answer(outcome, explanation)
     lines = [*others, *([] if outcome.p_best is None else sentences.certainty(outcome))]
@@ -77,7 +77,7 @@ def _single(outcome: Outcome) -> list[Block]:
 
 
 def _many(outcome: Outcome) -> list[Block]:
-    """Tell of many decisions: all in a table, the first of them in full."""
+    """Report many decisions: all in a table, the first of them in full."""
     singles = outcome.singles()
     rows = []
     for name, one in singles:
@@ -178,7 +178,7 @@ def _tiers(outcome: Outcome) -> list[Block]:
 
 
 def _reasons(outcome: Outcome, explanation: Explanation) -> list[Block]:
-    """Tell who decided it, and what would change it."""
+    """Say who decided it, what would change it, and what was estimated."""
     decided = [Paragraph(visible(line)) for line in sentences.decided_by(outcome, explanation)]
     changes = [visible(line) for line in sentences.what_if(explanation)]
     blocks: list[Block] = [Heading("Who decided it"), *decided] if decided else []

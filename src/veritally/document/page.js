@@ -18,3 +18,5 @@ for (const button of document.querySelectorAll("th button")) {
     body.append(...[...body.rows].map((row) => [key(row), row]).sort((a, b) => order(a[0], b[0])).map(([, row]) => row));
   });
 }
+// What is folded is unfolded on paper.
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => { part.open = true; }));
