@@ -30,7 +30,9 @@ _TABLES = {
     ".parquet": "parquet",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".json": "json_file",
 }
+_READ_ONLY = {".xlsx": "excel", ".xlsm": "excel"}
 _ORDERS = {".orders": "orders", ".soc": "preflib", ".soi": "preflib", ".toc": "preflib", ".toi": "preflib"}
 _FORMATS = _TABLES | _ORDERS
 
@@ -44,6 +46,7 @@ def read(
     unranked: Unranked | None = None,
     groups: Any = None,
     confidence: Mapping[Any, float] | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Profile:
     """Read votes from a file or data frame.
 
@@ -90,11 +93,13 @@ def read(
     unseen.
     """
     from veritally.io import spelling
+    from veritally.io.columns import checked
     from veritally.io.confidence import checked_map
     from veritally.io.groups import read_groups
 
     levels = None if confidence is None else checked_map(confidence)
-    said = Options(ballots, lower_is_better, None if counts is None else load(counts, "count"), unranked, levels)
+    table = None if counts is None else load(counts, "count")
+    said = Options(ballots, lower_is_better, table, unranked, levels, checked(columns))
     profile = _profile(source, said)
     if groups is not None:
         if profile.groups:
@@ -222,10 +227,14 @@ def _opened(source: str | PathLike[str], what: str) -> _File:
 
 def _recognised(data: bytes, suffix: str) -> str:
     """Tell the format from the content, and where that leaves it open from the suffix."""
-    from veritally.io import orders, preflib
+    from veritally.io import excel, json_file, orders, preflib
 
     if data[:4] == b"PAR1":
         return "parquet"
+    if excel.recognised(data) or suffix in _READ_ONLY:
+        return "excel"
+    if json_file.recognised(data):
+        return "json_file"
     if suffix in _FORMATS and suffix != ".txt":
         return _FORMATS[suffix]
     if preflib.recognised(data):
