@@ -134,13 +134,11 @@ def mapped(source: Source, columns: Mapping[str, str]) -> Source:
     return replace(source, table=table, place=place, left_out=frozenset(found.keys() - names.keys()))
 
 
-def meant(role: str, source: Source, taken: tuple[str, ...] = ()) -> str | None:
-    """Return the column that is meant for a role; refuse where several may be, and none has our name for it."""
+def candidates(role: str, source: Source, taken: tuple[str, ...] = ()) -> list[str]:
+    """Return the columns that may be meant for a role, the best first; ours alone, if there is one of our name."""
     table = source.table
-    if role in source.left_out:
-        return None
-    if role in table.columns:
-        return role
+    if role in source.left_out or role in table.columns:
+        return [] if role in source.left_out else [role]
     ours = set(NAMES) - ({"item"} if role == "alternative" else set())
     keys = {name: key(name) for name in table.columns if name not in taken and name not in ours}
     for names in OTHER_NAMES[role]:
@@ -148,14 +146,20 @@ def meant(role: str, source: Source, taken: tuple[str, ...] = ()) -> str | None:
         found = [name for name in found if _is_fit(role, table[name])]
         if role in _NUMBERS:
             found = [name for name in found if table[name].drop_nulls().n_unique() > 1] or found
-        if len(found) > 1 and not _say_the_same(role, table, found):
-            raise InputError(
-                f"{source.place.name}: {' and '.join(map(short, found[:2]))} may both be the {role}; "
-                f"say which: {option({role: found[0]})} or {option({role: found[1]})}"
-            )
         if found:
-            return found[0]
-    return None
+            return found
+    return []
+
+
+def meant(role: str, source: Source, taken: tuple[str, ...] = ()) -> str | None:
+    """Return the column that is meant for a role; refuse where several may be, and say different things."""
+    found = candidates(role, source, taken)
+    if len(found) > 1 and not _say_the_same(role, source.table, found):
+        raise InputError(
+            f"{source.place.name}: {' and '.join(map(short, found[:2]))} may both be the {role}; "
+            f"say which: {option({role: found[0]})} or {option({role: found[1]})}"
+        )
+    return found[0] if found else None
 
 
 def option(columns: Mapping[str, str]) -> str:

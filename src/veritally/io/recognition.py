@@ -6,7 +6,7 @@ import polars as pl
 
 from veritally.errors import InputError
 from veritally.io import comparisons, wide
-from veritally.io.columns import Source, key, meant, option, taken_for
+from veritally.io.columns import Source, candidates, key, meant, option, taken_for
 from veritally.io.numbers import mostly_numbers, written
 from veritally.io.options import Options
 from veritally.io.versions import latest
@@ -40,12 +40,13 @@ def tidy(source: Source, said: Options) -> Source | None:
     """Return a row for each voter and alternative, or each look, under our names; None where it is none."""
     if wide.recognised(source.table) and not _has_repeated_voters(source):
         return None
-    voter = meant("voter", source)
-    vote = _vote(source, said)
-    alternative = meant("alternative", source, taken=(voter or "",))
-    if not (voter and vote and alternative):
+    role = _vote(source, said)
+    if role is None or not (candidates("voter", source) and candidates("alternative", source)):
         return None
-    role, column = vote
+    voter, column = meant("voter", source), meant(role, source)
+    alternative = meant("alternative", source, taken=(voter or "",))
+    if not (voter and column and alternative):
+        return None
     if (voter, key(alternative), column) == ("voter", "item", "value"):
         return None  # looks, by all appearances, whose alternatives are forgotten
     names = {"voter": voter, "alternative": alternative, role: column}
@@ -90,9 +91,9 @@ def compared(source: Source) -> Source | None:
         return None
     names["winner"] = winner
     names |= {role: role for role in ("decision", "times", "multiplicity", "group", "item") if role in table.columns}
-    voter = meant("voter", source, taken=tuple(names.values()))
-    if voter is not None and key(voter) not in ("name", "fullname", "email", "emailaddress"):
-        names["voter"] = voter
+    unclear = [name for name in table.columns if key(name) in ("name", "fullname", "email", "emailaddress")]
+    voter = meant("voter", source, taken=(*names.values(), *unclear))
+    names |= {} if voter is None else {"voter": voter}
     new = {role: name for role, name in names.items() if not comparisons.is_known(role, name)}
     renamed = {name: role for role, name in names.items()}
     place = replace(source.place, columns=dict(source.place.columns) | names)
@@ -119,7 +120,7 @@ def ordered(source: Source) -> Source | None:
 def problem(source: Source, needs: str) -> InputError:
     """Say which columns a table has, which it lacks, and what may be written about them."""
     table, name = source.table, source.place.name
-    found = {role: column for role in ("voter", "value", "alternative") if (column := _guess(role, source)) is not None}
+    found = {role: best[0] for role in ("voter", "value", "alternative") if (best := candidates(role, source))}
     lacking = [role for role in ("voter", "alternative", "value") if role not in found]
     free = [column for column in table.columns if column not in found.values()]
     free.sort(key=lambda column: mostly_numbers(table[column]))
@@ -133,29 +134,19 @@ def problem(source: Source, needs: str) -> InputError:
     return InputError(f"{name}: found the columns {first_few(table.columns, 12)}; needs {needs}; {remedy}")
 
 
-def _guess(role: str, source: Source) -> str | None:
-    try:
-        return meant(role, source)
-    except InputError:
-        return None
-
-
-def _vote(source: Source, said: Options) -> tuple[str, str] | None:
-    """Return the column with the votes and what it is; ours first, and values before ranks."""
-    names = source.table.columns
+def _vote(source: Source, said: Options) -> str | None:
+    """Return what the votes are; where our names say it, that, and else values before ranks."""
     wanted = ["rank"] if said.ballots == "rank" else ["value", "rank"]
-    for role in (*(role for role in wanted if role in names), *wanted):
-        if (column := meant(role, source)) is not None:
-            return role, column
-    return None
+    ours = [role for role in wanted if role in source.table.columns]
+    return next((role for role in (*ours, *wanted) if candidates(role, source)), None)
 
 
 def _has_repeated_voters(source: Source) -> bool:
     """Whether some voter has several rows, which a table with a row for each voter has not."""
-    voter = _guess("voter", source)
-    if voter is None:
+    found = candidates("voter", source)
+    if not found:
         return False
-    keys = ["decision", voter] if "decision" in source.table.columns else [voter]
+    keys = ["decision", found[0]] if "decision" in source.table.columns else [found[0]]
     return bool(source.table.select(pl.struct(keys).is_duplicated().any()).item())
 
 
