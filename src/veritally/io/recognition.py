@@ -1,5 +1,6 @@
 """Tables whose columns have other names than ours: which form is meant, and the same table under our names."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import polars as pl
@@ -95,10 +96,9 @@ def compared(source: Source) -> Source | None:
     voter = meant("voter", source, taken=(*names.values(), *unclear))
     names |= {} if voter is None else {"voter": voter}
     new = {role: name for role, name in names.items() if not comparisons.is_known(role, name)}
-    renamed = {name: role for role, name in names.items()}
     place = replace(source.place, columns=dict(source.place.columns) | names)
-    others = [name for name in table.columns if name not in renamed and name not in names]
-    table = table.rename(renamed).select(*names, *others)
+    others = [name for name in table.columns if name not in names.values() and name not in names]
+    table = table.select(*_called(names), *others)
     return replace(source.with_table(table, *filter(None, [taken_for(new)])), place=place)
 
 
@@ -112,7 +112,7 @@ def ordered(source: Source) -> Source | None:
             voter = meant("voter", source, taken=(name,))
             names |= {} if voter is None else {"voter": voter}
             own = [own for own in ("decision", "multiplicity", "group") if own in source.table.columns]
-            table = source.table.rename({old: new for new, old in names.items()}).select(*names, *own)
+            table = source.table.select(*_called(names), *own)
             return source.with_table(table, taken_for(names))
     return None
 
@@ -132,6 +132,11 @@ def problem(source: Source, needs: str) -> InputError:
     example = {role: found.get(role, "…") for role in ("voter", "alternative", "value") if found.get(role) != role}
     remedy = f"if they have other names, say so: {option(example)}"
     return InputError(f"{name}: found the columns {first_few(table.columns, 12)}; needs {needs}; {remedy}")
+
+
+def _called(names: Mapping[str, str]) -> list[pl.Expr]:
+    """Return columns under our names."""
+    return [pl.col(name).alias(role) for role, name in names.items()]
 
 
 def _vote(source: Source, said: Options) -> str | None:

@@ -89,7 +89,7 @@ def _ballots(source: Source, name: str) -> pl.DataFrame:
         table = table.with_columns(whose.alias("voter"), *group)
     else:
         table = table.with_columns(judge.alias("voter"))
-    return table.rename({name: "alternative"} if "alternative" not in table.columns else {}).explode("alternative")
+    return table.with_columns(pl.col(name).alias("alternative")).explode("alternative")
 
 
 def _who(source: Source, name: str) -> tuple[str, str | None]:
