@@ -7,7 +7,7 @@ import polars as pl
 
 from veritally.errors import InputError, InputNote
 from veritally.io import comparisons, confidence, frames, looks, orders, recognition, reviews, surveys, verdicts, wide
-from veritally.io.columns import Source, mapped
+from veritally.io.columns import NAMES, Source, mapped
 from veritally.io.frames import Place
 from veritally.io.groups import groups_in
 from veritally.io.options import Options
@@ -24,6 +24,8 @@ def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
     source = Source(table, place, source.notes, source.left_out)
     if said.counts is None and not recognition.is_complete(table):
         source = _recognised(source, said)
+    elif said.columns and "alternative" in table.columns:  # who says which columns are meant does not mean the others
+        source = source.with_table(table.select(name for name in table.columns if name in NAMES))
     table, place = source.table, source.place
     if source.notes:
         warnings.warn(f"{place.name}: {'; '.join(source.notes)}", InputNote, stacklevel=4)

@@ -54,8 +54,8 @@ def read(
     ----------
     source
         The path of a file, ``"-"`` for standard input, or a pandas, polars or pyarrow frame. Tables (CSV, TSV, Parquet,
-        JSON Lines, frames) may be tidy, with a row per voter and alternative and the columns ``voter``,
-        ``alternative``, ``rank`` and/or ``value``, and optionally ``count``, ``multiplicity``, ``decision``, ``group``
+        JSON Lines, a JSON array, Excel, frames) may be tidy, with a row per voter and alternative and the columns
+        ``voter``, ``alternative``, ``rank`` and/or ``value``, and optionally ``count``, ``multiplicity``, ``decision``, ``group``
         (of the voter) and ``role`` (of the alternative on this ballot); have single looks, with a row per voter,
         alternative and ``item`` and its ``value``; be wide,
         with a row per voter and a column per alternative; have a column ``order`` such as ``A > B = C``; or have
@@ -77,7 +77,11 @@ def read(
         and ``group``.
     confidence
         What each level of a column ``confidence``, which stands in place of ``count``, is worth: numbers or words to
-        counts above 0. By default levels from 1 to 5 are worth 1, 2.4, 4.9, 8 and 8.4, with a warning.
+        counts above 0. By default levels from 1 to 5 are worth 1, 2.4, 4.9, 8 and 8.4, with a note.
+    columns
+        Which column of the file is which of ours, such as ``{"voter": "reviewer", "value": "rating"}``; an empty name
+        leaves one out. Common names are recognised without it, and so are exports of conference systems, logs of
+        judges and answers of web forms; an :class:`InputNote` says what was read as what.
 
     Returns
     -------
