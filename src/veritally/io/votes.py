@@ -55,12 +55,12 @@ def read(
     source
         The path of a file, ``"-"`` for standard input, or a pandas, polars or pyarrow frame. Tables (CSV, TSV, Parquet,
         JSON Lines, a JSON array, Excel, frames) may be tidy, with a row per voter and alternative and the columns
-        ``voter``, ``alternative``, ``rank`` and/or ``value``, and optionally ``count``, ``multiplicity``, ``decision``, ``group``
-        (of the voter) and ``role`` (of the alternative on this ballot); have single looks, with a row per voter,
-        alternative and ``item`` and its ``value``; be wide,
-        with a row per voter and a column per alternative; have a column ``order`` such as ``A > B = C``; or have
-        pairwise comparisons (``worker, left, right, winner``). Other files hold orders as text (``.orders``,
-        ``.txt``), or are PrefLib's (``.soc``, ``.soi``, ``.toc``, ``.toi``; needs the extra ``preflib``).
+        ``voter``, ``alternative``, ``rank`` and/or ``value``, and optionally ``count``, ``multiplicity``, ``decision``,
+        ``group`` (of the voter) and ``role`` (of the alternative on this ballot); have single looks, with a row per
+        voter, alternative and ``item`` and its ``value``; be wide, with a row per voter and a column per alternative;
+        have a column ``order`` such as ``A > B = C``; or have pairwise comparisons (``worker, left, right, winner``).
+        Other files hold orders as text (``.orders``, ``.txt``), or are PrefLib's (``.soc``, ``.soi``, ``.toc``,
+        ``.toi``; needs the extra ``preflib``).
     ballots
         Which column of a tidy table is the vote where both stand: ``"value"`` (the default) or ``"rank"``; what the
         cells of a wide table are. ``"top"`` keeps only each voter's favourite.
