@@ -95,6 +95,7 @@ EXTRAS = {
     "train": ("jax", "vt.train('x.safetensors')"),
     "plot": ("matplotlib", "from veritally.plots import save; save(vt.decide(vt.Profile(ranks=[[1, 2]])), 'x.png')"),
     "preflib": ("preflibtools", "vt.write(vt.Profile(ranks=[[1, 2]]), 'x.soc')"),
+    "excel": ("fastexcel", "from veritally.io.excel import read; read(b'', 'x.xlsx')"),
     "pref-voting": ("pref_voting", "vt.Profile(ranks=[[1, 2]]).to_pref_voting()"),
 }
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from veritally import likelihood
 from veritally.decide import decide, evaluate
-from veritally.errors import InputError, InputWarning, TieError
+from veritally.errors import InputError, InputNote, InputWarning, TieError
 from veritally.explain import Explanation
 from veritally.io.votes import read, to_frame, write
 from veritally.outcome import Outcome
@@ -35,6 +35,7 @@ __all__ = [
     "Explanation",
     "Fit",
     "InputError",
+    "InputNote",
     "InputWarning",
     "Outcome",
     "Panel",

@@ -20,6 +20,10 @@ class InputWarning(UserWarning):
     """Input that can be used, though something about it deserves a look."""
 
 
+class InputNote(InputWarning):
+    """How input was understood, such as which column was read as what; nothing is wrong with it."""
+
+
 def short(text: Any) -> str:
     """Return a text as messages have it: of a long one no more than 80 characters."""
     text = str(text)

@@ -28,9 +28,9 @@ from veritally.votes.description import describe
 
 _LONGEST = 1500  # characters of a sentence
 _QUICK = ("borda", "plurality", "veto", "majority", "score", "top-zero")
-_BESIDES = ("Warning: ", "Working on ", "Deciding ", "This takes ")  # lines that may stand beside an error
+_BESIDES = ("Warning: ", "Note: ", "Working on ", "Deciding ", "This takes ")  # lines that may stand beside an error
 _APART: dict[str, Any] = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}  # click 8.1
-_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".orders", ".soc", ".toi")
+_SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".orders", ".soc", ".toi")
 
 
 class Case(NamedTuple):
@@ -98,7 +98,7 @@ def _table(random: Random, table: pl.DataFrame, options: dict[str, Any]) -> Case
 
 
 def _broken(random: Random, suffix: str, data: bytes) -> bytes:
-    structured = some_json if suffix == ".jsonl" else some_cells
+    structured = {".jsonl": some_json, ".xlsx": some_bytes}.get(suffix, some_cells)
     for _ in range(random.choice((0, 1, 1, 1, 1, 2, 2, 6))):
         data = random.choice((structured, structured, structured, some_bytes))(random, data)
     if random.random() < 0.03:

@@ -254,8 +254,8 @@ def test_comparisons_without_voters_are_of_one(votes):
 def test_a_misspelt_voter_is_pointed_out(votes):
     with pytest.warns(vt.InputWarning, match="the column juge is ignored; if it is meant as judge, rename it"):
         assert len(votes("juge,model_a,model_b,winner\nu,A,B,a\nv,A,B,b\n")) == 1
-    with pytest.raises(vt.InputError, match="if reviewer has the names of voters, rename it voter"):
-        votes("reviewer,A,B\nu,1,2\nv,2,1\n")
+    with pytest.warns(vt.InputNote, match="reviewer is read as voter, A, B as alternatives"):
+        assert votes("reviewer,A,B\nu,1,2\nv,2,1\n", ballots="rank").voters == ("u", "v")
 
 
 def test_comparisons_may_be_read_as_orders(votes):

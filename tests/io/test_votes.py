@@ -271,7 +271,7 @@ MESSAGES = {
     "column twice": ("voter,alternative,rank,rank\nu,A,1,1\n", "the column rank stands twice"),
     "workbook": (b"PK\x03\x04 and so on", "is a workbook or archive; save the table as CSV"),
     "UTF-16": (VOTES.encode("utf-16"), "is UTF-16 text; save the table as CSV"),
-    "array": ('[{"voter": "u"}]', "is a JSON array; write one JSON object a line"),
+    "array": ("[1, 2]", "is a JSON array, but not of objects; write one JSON object for each row"),
     "no voter": (HEADER + "u,A,1,1\n,B,2,1\n", "line 3: the voter is empty"),
     "no multiplicity": ("voter,alternative,rank,multiplicity\nu,A,1,2\nu,B,2,\n", "line 3: the multiplicity is empty"),
     "multiplicity": (

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from veritally.errors import InputError, InputWarning
+from veritally.errors import InputError, InputNote, InputWarning
 from veritally.votes.labels import visible
 
 
@@ -54,7 +54,8 @@ class _Commands(click.Group):
 
 
 def _show(message: Warning | str, *_: Any) -> None:
-    click.echo(f"{click.style('Warning:', fg='yellow')} {visible(str(message))}", err=True)
+    label = "Note:" if isinstance(message, InputNote) else click.style("Warning:", fg="yellow")
+    click.echo(f"{label} {visible(str(message))}", err=True)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

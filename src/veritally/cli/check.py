@@ -8,7 +8,7 @@ import click
 from veritally.cli.options import file_options, groups_option, lower_is_better_option
 from veritally.cli.progress import working
 from veritally.cli.screen import say
-from veritally.errors import InputError, InputWarning
+from veritally.errors import InputError, InputNote, InputWarning
 from veritally.io.votes import read
 from veritally.votes.labels import visible
 
@@ -16,6 +16,7 @@ _EXAMPLES = """\b
 Examples:
   veritally check votes.csv
   veritally check votes.csv --ballots rank
+  veritally check reviews.csv --columns voter=member,value='total score'
   veritally check election.soi --unranked below
 """
 
@@ -42,7 +43,10 @@ def check(file: str, **options: Any) -> None:
         description = describe(profile)
     for label, text in description.lines():
         say(f"{label + ':':14} {text}")
-    remarks = [str(warning.message) for warning in caught]
+    for warning in caught:
+        if isinstance(warning.message, InputNote):
+            say(f"{'Note:':14} {warning.message}")
+    remarks = [str(warning.message) for warning in caught if not isinstance(warning.message, InputNote)]
     odd = [*(remark for remark in remarks if remark not in profile.warnings), *description.oddities]
     for oddity in odd:
         click.echo(f"{click.style('Odd:', fg='yellow')}{' ' * 11}{visible(oddity)}")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from veritally.datasets import Dataset
     from veritally.experiments.compare import Comparison
 
-_OF_FILES = ("ballots", "file", "counts", "unranked", "confidence")  # what only says something about votes in a file
+_OF_FILES = ("ballots", "file", "columns", "counts", "unranked", "confidence")  # only about votes in a file
 _EXAMPLES = """\b
 Examples:
   veritally compare --scenario low-variance --voters 3
@@ -83,6 +83,7 @@ def compare(
     rules: str | None,
     file: str | None,
     truth: str | None,
+    columns: dict[str, str] | None,
     counts: str | None,
     unranked: Any,
     confidence: dict[str, float] | None,
@@ -120,11 +121,14 @@ def compare(
     data = None if dataset is None else load(dataset)
     if data is not None or file is not None:
         wanted |= _only_sigma(options, "--votes" if data is None else "--dataset")
-        votes = data or read(file, ballots=ballots, counts=counts, unranked=unranked, confidence=confidence)
+        votes = data or read(
+            file, ballots=ballots, counts=counts, unranked=unranked, confidence=confidence, columns=columns
+        )
         comparison = compare_(votes, truth=truth, **wanted)
     else:
-        if any(given is not None for given in (counts, unranked, confidence)):
-            raise InputError("--counts, --unranked and --confidence describe a vote file; give it with --votes")
+        if any(given is not None for given in (columns, counts, unranked, confidence)):
+            about = "--columns, --counts, --unranked and --confidence describe a vote file"
+            raise InputError(f"{about}; give it with --votes")
         wanted |= {"instances": instances, "workers": workers, "backend": backend}
         scenario = make_scenario(ballots=ballots, **options)
         with progress_bar("Comparing") as progress:

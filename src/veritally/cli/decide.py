@@ -44,6 +44,7 @@ Examples:
   veritally decide delays.csv --lower-is-better --plot delays.png
   veritally decide ratings.csv --ballots value --counts looks.csv
   veritally decide election.soi --unranked below
+  veritally decide reviews.csv --columns voter=member,value='total score'
   veritally decide reviews.csv --confidence low:1,medium:3,high:8
   cat votes.jsonl | veritally decide - --json
 """
@@ -178,6 +179,7 @@ def decide(
     panel: str | None,
     model: str | None,
     ballots: Any,
+    columns: dict[str, str] | None,
     counts: str | None,
     unranked: Any,
     confidence: dict[str, float] | None,
@@ -233,6 +235,7 @@ def decide(
             unranked=unranked,
             groups=groups,
             confidence=confidence,
+            columns=columns,
         )
     if _has_one_noise(profile, rule, parameters):
         parameters["scale"] = "pooled"

@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,14 @@ _OPTIONS = (
 
 
 _FILE = (
+    click.option(
+        "--columns",
+        multiple=True,
+        metavar="OURS=YOURS,…",
+        callback=lambda _context, _option, texts: parse_columns(texts),
+        help="Which of your columns is which of ours, such as voter=reviewer,alternative=paper,value=rating. Common "
+        "names are recognised without it; voter= leaves one out.",
+    ),
     click.option("--counts", metavar="FILE", help="The counts of a wide table, in a table of the same shape."),
     click.option(
         "--unranked",
@@ -102,6 +111,24 @@ def make_scenario(name: str | None, ballots: str | None, sigma: str | None, **gi
 def split_names(text: str | None) -> list[str] | None:
     """Read names separated by commas."""
     return None if text is None else [item.strip() for item in text.split(",") if item.strip()]
+
+
+def parse_columns(texts: tuple[str, ...]) -> dict[str, str] | None:
+    """Read which column is which: ``voter=reviewer,value=Overall merit``; a comma before no other = is part of a name.
+
+    >>> parse_columns(("voter=Reviewer, first,value=rating", "item=q"))
+    {'voter': 'Reviewer, first', 'value': 'rating', 'item': 'q'}
+    """
+    columns: dict[str, str] = {}
+    for item in (item for text in texts for item in re.split(r",(?=\s*\w+\s*=)", text)):
+        ours, equals, yours = (part.strip() for part in item.partition("="))
+        if not (ours and equals):
+            example = "voter=reviewer,alternative=paper,value=rating"
+            raise InputError(f"--columns takes our name = yours, such as {example}, not {quoted(item)}")
+        if ours in columns:
+            raise InputError(f"--columns has {quoted(ours)} twice; give one column for it")
+        columns[ours] = yours
+    return columns or None
 
 
 def parse_levels(text: str | None) -> dict[str, float] | None:

@@ -10,10 +10,12 @@ import polars as pl
 
 from veritally.errors import InputError, InputWarning, quoted, short
 from veritally.io import decisions, frames
+from veritally.io.columns import key
 from veritally.io.decisions import Arguments
 from veritally.io.frames import Place
 from veritally.io.groups import column_for, groups_in, optional_names
 from veritally.io.looks import item_codes
+from veritally.io.numbers import mostly_numbers, plain_numbers
 from veritally.io.options import Options
 from veritally.votes.items import Items
 from veritally.votes.pairs import Pairs
@@ -33,22 +35,78 @@ _PARTS = {
 }
 _OPTIONAL = ("group", "item")  # may be blank
 _NUMBERS = ("times", "multiplicity")
-# What may stand for an outcome, beside the name of the winner.
+# Names of the two sides, beside those above; as ``key`` writes them.
+_STEMS = ("model", "option", "candidate", "system", "alternative", "item", "player", "team")
+_SIDES = (
+    *(("left", "right"), ("modela", "modelb"), ("leftmodel", "rightmodel"), ("responseamodel", "responsebmodel")),
+    *((stem + a, stem + b) for a, b in (("a", "b"), ("1", "2"), ("left", "right")) for stem in _STEMS),
+    ("a", "b"),
+)
+# What may stand for an outcome, beside the name of the winner. The first of each line are so whatever alternatives are
+# called; the others only if no alternative has that name.
 _WORDS = {
-    "left": 1.0,
-    "model_a": 1.0,
-    "a": 1.0,
-    "tie": 0.5,
-    "tie (bothbad)": 0.5,
-    "right": 0.0,
-    "model_b": 0.0,
-    "b": 0.0,
+    1.0: (
+        ("left", "modela", "a"),
+        ("1", "first", "model1", "optiona", "option1", "candidatea", "assistanta"),
+    ),
+    0.5: (
+        ("tie", "tiebothbad"),
+        ("bothbad", "neither", "draw", "equal", "both", "same", "tied", "bothgood", "none", "nopreference"),
+    ),
+    0.0: (
+        ("right", "modelb", "b"),
+        ("2", "second", "model2", "optionb", "option2", "candidateb", "assistantb"),
+    ),
 }
+_ONE_HOT = ("winnermodela", "winnermodelb", "winnertie")
 
 
 def recognised(table: pl.DataFrame) -> bool:
     """Whether each row has two alternatives and an outcome."""
     return {"a", "b", "outcome"} <= _columns(table).keys()
+
+
+def has_voters(table: pl.DataFrame) -> bool:
+    """Whether comparisons say whose they are, under a name that needs no note."""
+    return "voter" in _columns(table)
+
+
+def is_known(role: str, name: str) -> bool:
+    """Whether a column has a name that needs no note."""
+    part = {"left": "a", "right": "b", "winner": "outcome"}.get(role, role)
+    return name.lower() in _PARTS[part]
+
+
+def sides(table: pl.DataFrame) -> tuple[str, str] | None:
+    """Return the columns with the two that are compared, if there are such."""
+    keys = {key(name): name for name in table.columns}
+    for a, b in _SIDES:
+        if a in keys and b in keys:
+            found = keys[a], keys[b]
+            if any(table[name].dtype.is_nested() for name in found):
+                continue
+            if (a, b) == ("a", "b") and any(mostly_numbers(table[name]) for name in found):  # alternatives themselves
+                continue
+            return found
+    return None
+
+
+def one_hot(table: pl.DataFrame) -> pl.Series | None:
+    """Return the outcome that three columns of 0 and 1 say, as LMSYS has them; None where there are none."""
+    keys = {key(name): name for name in table.columns}
+    if not {*_ONE_HOT[:2]} <= keys.keys() or "winner" in table.columns:
+        return None
+    marks = [pl.col(keys[mark]).cast(pl.Float64, strict=False) == 1 for mark in _ONE_HOT if mark in keys]
+    once = pl.sum_horizontal(marks) == 1
+    outcome = pl.when(marks[0]).then(pl.lit("left")).when(marks[1]).then(pl.lit("right")).otherwise(pl.lit("tie"))
+    return table.select(pl.when(once).then(outcome).otherwise(None)).to_series()
+
+
+def are_outcomes(table: pl.DataFrame, sides: tuple[str, str], outcome: str) -> bool:
+    """Whether at least half of a column says which of two was better."""
+    text = table.select(pl.col(*sides, outcome).cast(pl.String))
+    read = _outcomes(*text.get_columns())
+    return 2 * read.count() >= max(text[outcome].count(), 1)
 
 
 def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
@@ -94,16 +152,29 @@ def parsed(table: pl.DataFrame, place: Place) -> pl.DataFrame:
     if "voter" not in columns:
         _warn_of_misspelt(names, place)
         table = table.with_columns(voter=pl.lit("everyone"))
-    said, a, b = pl.col("outcome"), pl.col("a"), pl.col("b")
-    word = said.str.to_lowercase().replace_strict(_WORDS, default=None, return_dtype=pl.Float64)
-    read = table.with_columns(outcome=pl.when(said == a).then(1.0).when(said == b).then(0.0).otherwise(word))
+    read = table.with_columns(_outcomes(table["a"], table["b"], table["outcome"]).alias("outcome"))
     for row in np.flatnonzero((table["a"] == table["b"]).to_numpy())[:1]:
         raise InputError(f"{place(row)}: compares {quoted(table['a'][int(row)])} with itself")
     for row in np.flatnonzero(read["outcome"].is_null().to_numpy())[:1]:
         one, other, outcome = (table[part][int(row)] for part in ("a", "b", "outcome"))
-        known = f"it can be {quoted(one)}, {quoted(other)} or tie"
-        raise InputError(f"{place(row)}: the {columns['outcome']} is {quoted(outcome)}; {known}")
+        known = f"it can be {quoted(one)}, {quoted(other)} or tie, or left, right, model_a, model_b, a, b or both_bad"
+        raise InputError(f"{place(row)}: the {place.called(columns['outcome'])} is {quoted(outcome)}; {known}")
     return read
+
+
+def _outcomes(a: pl.Series, b: pl.Series, outcome: pl.Series) -> pl.Series:
+    """Return 1 where a won, 0 where b did, 0.5 for a tie, and null for a word that is neither a name nor known."""
+    taken = {key(name) for name in pl.concat([a.alias("a"), b.alias("a")]).drop_nulls().unique()}
+    words = {
+        word: score
+        for score, (always, otherwise) in _WORDS.items()
+        for word in (*always, *(word for word in otherwise if word not in taken))
+    }
+    different = {word: words.get(key(word)) for word in outcome.drop_nulls().unique()}
+    read = outcome.replace_strict(different, default=None, return_dtype=pl.Float64)
+    names = pl.DataFrame({"a": a, "b": b, "outcome": outcome, "read": read})
+    won = pl.when(pl.col("outcome") == pl.col("a")).then(1.0).when(pl.col("outcome") == pl.col("b")).then(0.0)
+    return names.select(won.otherwise(pl.col("read"))).to_series()
 
 
 def _warn_of_misspelt(names: list[str], place: Place) -> None:
@@ -116,7 +187,7 @@ def _warn_of_misspelt(names: list[str], place: Place) -> None:
 
 def _numbers(column: pl.Series, place: Place) -> pl.Series:
     """Return how many times each row counts, or how many voters it stands for."""
-    found = frames.numbers(column, place)
+    found = plain_numbers(column, place)
     for row in np.flatnonzero(~(np.isfinite(found) & (found >= 0)))[:1]:
         raise InputError(f"{place(row)}: the {column.name} must be a number, 0 or more")
     return pl.Series(found)

@@ -9,8 +9,9 @@ import polars as pl
 
 from veritally.arrays import Array
 from veritally.checks import real
-from veritally.errors import InputError, InputWarning, quoted
+from veritally.errors import InputError, InputNote, quoted
 from veritally.io.frames import Place, named
+from veritally.io.numbers import written
 from veritally.io.options import Options
 from veritally.votes.labels import first_few
 
@@ -73,6 +74,8 @@ def _counts(column: pl.Series, place: Place, given: Mapping[str, float] | None) 
     """Return what each level in a column is worth, None for blank."""
     named(column.drop_nulls(), place)
     text = column.cast(pl.String)
+    if given is None or not any(_plain(level) in given for level in text.drop_nulls().unique()):
+        text = _numbered(text)
     levels = {level: _plain(level) for level in text.drop_nulls().unique(maintain_order=True)}
     known = DEFAULT if given is None else given
     unknown = [level for level, plain in levels.items() if plain and plain not in known]
@@ -86,9 +89,17 @@ def _counts(column: pl.Series, place: Place, given: Mapping[str, float] | None) 
         worth = ", ".join(f"{count:g}" for count in DEFAULT.values())
         taken = f"confidence from 1 to 5 is taken for counts of {worth}, a default for want of anything better"
         source = "reviews of ICLR 2018: correlation of single ratings with later citations"
-        warnings.warn(f"{place.name}: {taken} ({source}); to give others: {_GIVE}", InputWarning, stacklevel=6)
+        warnings.warn(f"{place.name}: {taken} ({source}); to give others: {_GIVE}", InputNote, stacklevel=6)
     worth_of = {level: known[plain] for level, plain in levels.items() if plain}
     return text.replace_strict(worth_of, default=None, return_dtype=pl.Float64)
+
+
+def _numbered(text: pl.Series) -> pl.Series:
+    """Return the number of each level that has words beside it: 3: fairly confident, Expert (4)."""
+    found = written(text, levels=True)
+    if found is None or found.form in ("plain", "percent"):
+        return text
+    return found.number.cast(pl.String)
 
 
 def _plain(level: Any) -> str:

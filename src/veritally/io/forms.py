@@ -1,11 +1,13 @@
-"""The forms that a table of votes may have, told by its columns."""
+"""The forms that a table of votes may have, recognised by its columns."""
 
+import warnings
 from collections.abc import Callable
 
 import polars as pl
 
-from veritally.errors import InputError
-from veritally.io import comparisons, confidence, frames, looks, orders, wide
+from veritally.errors import InputError, InputNote
+from veritally.io import comparisons, confidence, frames, looks, orders, recognition, reviews, surveys, verdicts, wide
+from veritally.io.columns import NAMES, Source, mapped
 from veritally.io.frames import Place
 from veritally.io.groups import groups_in
 from veritally.io.options import Options
@@ -14,17 +16,49 @@ from veritally.votes.profile import Profile
 
 def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
     """Turn a table of whatever form into a Profile."""
-    table = table.rename(frames.plain_names(table.columns, (*frames.COLUMNS, "order")))
-    if "alternative" in table.columns:  # else they may be alternatives themselves
-        table = table.rename(frames.plain_names(table.columns, frames.LOOKS))
-    table, place = frames.filled_rows(table, place)
+    source = mapped(Source(table, place), said.columns)
+    source = source.with_table(_plain(source.table))
+    table, place = frames.filled_rows(source.table, source.place)
     if not table.height:
         raise InputError(f"{place.name}: has a header but no rows; it needs a row for each voter and alternative")
+    source = Source(table, place, source.notes, source.left_out)
+    if said.counts is None and not recognition.is_complete(table):
+        source = _recognised(source, said)
+    elif said.columns and "alternative" in table.columns:  # who says which columns are meant does not mean the others
+        source = source.with_table(table.select(name for name in table.columns if name in NAMES))
+    table, place = source.table, source.place
+    if source.notes:
+        warnings.warn(f"{place.name}: {'; '.join(source.notes)}", InputNote, stacklevel=4)
     read = _reader(table, place, said)
     if read not in (comparisons.to_profile, looks.to_profile):
         table = confidence.with_counts(table, place, said)
     profile = read(table, place, said)
     return profile if read is comparisons.to_profile else profile.with_facts(groups=groups_in(table, place))
+
+
+def _plain(table: pl.DataFrame) -> pl.DataFrame:
+    """Forgive capitals in our names of columns."""
+    table = table.rename(frames.plain_names(table.columns, (*frames.COLUMNS, "order")))
+    if "alternative" in table.columns:  # else they may be alternatives themselves
+        table = table.rename(frames.plain_names(table.columns, frames.LOOKS))
+    return table
+
+
+def _recognised(source: Source, said: Options) -> Source:
+    """Return the table under our names, whatever its form is; as it is, if it is none that is known."""
+    if wide.recognised(source.table) and not comparisons.recognised(source.table):
+        return recognition.tidy(source, said) or source
+    found = verdicts.unfolded(source)
+    if found is not None and recognition.is_complete(found.table):
+        return found
+    source = reviews.unfolded(found or source)
+    return (
+        recognition.compared(source)
+        or recognition.ordered(source)
+        or recognition.tidy(source, said)
+        or surveys.unfolded(source)
+        or source
+    )
 
 
 def _reader(table: pl.DataFrame, place: Place, said: Options) -> Callable[[pl.DataFrame, Place, Options], Profile]:

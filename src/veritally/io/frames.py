@@ -2,10 +2,9 @@
 
 import difflib
 import math
-import re
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -15,11 +14,10 @@ import polars as pl
 from veritally.arrays import Array
 from veritally.errors import InputError, InputWarning, quoted, short
 from veritally.io import suspicions
+from veritally.io.numbers import are_plain_numbers, numbers, plain_numbers
 from veritally.io.options import Options
 from veritally.io.spelling import plain
-from veritally.io.text import THOUSANDS
 from veritally.votes.differences import Differences
-from veritally.votes.labels import first_few
 from veritally.votes.mixed import Mixed
 from veritally.votes.pairs import Pairs
 from veritally.votes.profile import Profile
@@ -27,7 +25,6 @@ from veritally.votes.profile import Profile
 COLUMNS = ("decision", "voter", "alternative", "rank", "value", "count", "multiplicity", "group", "confidence")
 LOOKS = ("item", "role")  # columns of a table with a row for each voter and alternative, or each look
 _TEXT = ("decision", "voter", "alternative", "group", "role")
-_FEW = 2  # columns
 _NAMELESS = (pl.Object, pl.Binary, pl.Duration)
 _MOST_PADDING = 2**26  # cells that are filled up: half a gigabyte an array
 
@@ -61,7 +58,7 @@ def to_profile(table: pl.DataFrame, place: "Place", said: Options) -> Profile:
 
     name, ballots = place.name, said.ballots
     said.refuse(name, "tidy tables", "counts", "unranked")
-    vote = _vote_column(table, name, ballots)
+    vote = _vote_column(table, place, ballots)
     _warn_of_misspelt(table, name)
     if vote == "rank":
         said.require_ranks(name)
@@ -75,9 +72,12 @@ def to_profile(table: pl.DataFrame, place: "Place", said: Options) -> Profile:
     flat = np.ravel_multi_index(cells, shape)
     _no_cell_twice(flat, math.prod(shape), table, place)
 
+    read: dict[str, Callable[[pl.Series, Place], Array]]
+    read = {"rank": partial(numbers, ordinals=True), "value": numbers, "count": plain_numbers}
+
     def filled(column: str, blank: float) -> Array:
         array = np.full(shape, blank, dtype=float)
-        array[cells] = numbers(table[column], place)
+        array[cells] = read[column](table[column], place)
         return array
 
     votes = filled(vote, np.nan)
@@ -229,15 +229,20 @@ def _text(names: tuple[Any, ...]) -> Array:
 
 @dataclass(frozen=True)
 class Place:
-    """Says where a row stands."""
+    """Says where a row is, and what the file calls a column."""
 
     name: str
     unit: str
     lines: Sequence[int] | Array
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, row: Any) -> str:
         """Name a row."""
         return f"{self.name}, {self.unit} {self.lines[int(row)]}"
+
+    def called(self, column: str) -> str:
+        """Name a column as the file does."""
+        return short(self.columns.get(column, column))
 
     def at(self, rows: Array | slice) -> "Place":
         """Keep some of the rows."""
@@ -269,18 +274,17 @@ def plain_names(columns: list[str], wanted: tuple[str, ...] = COLUMNS) -> dict[s
     }
 
 
-def _vote_column(table: pl.DataFrame, name: str, ballots: str | None) -> str:
+def _vote_column(table: pl.DataFrame, place: Place, ballots: str | None) -> str:
     """Choose the column that is the vote, or say what columns a vote file needs."""
+    from veritally.io import recognition  # which knows this file
+    from veritally.io.columns import Source
+
     wanted = [ballots] if ballots in ("value", "rank") else ["value", "rank"]
     given = [column for column in wanted if column in table.columns]
     if not given or not {"voter", "alternative"} <= set(table.columns):
-        found = first_few(table.columns, 12)
         needs = f"voter, alternative and {' or '.join(wanted)} (and may have count, multiplicity, decision)"
         other = "" if "alternative" in table.columns else ", or a column of numbers for each alternative"
-        texts = [column for column in table.columns if not mostly_numbers(table[column])]
-        if other and len(texts) == 1 and "voter" not in table.columns and table.width > _FEW:
-            other += f" (if {short(texts[0])} has the names of voters, rename it voter)"
-        raise InputError(f"{name}: found the columns {found}; needs {needs}{other}")
+        raise recognition.problem(Source(table, place), needs + other)
     return next((column for column in given if table[column].null_count() < table.height), given[0])
 
 
@@ -295,25 +299,21 @@ def _warn_of_misspelt(table: pl.DataFrame, name: str) -> None:
     if "count" in table.columns:
         return
     known = {*COLUMNS, *LOOKS}
-    others = [column for column in table.columns if column not in known and _are_numbers(table[column])]
+    others = [column for column in table.columns if column not in known and are_plain_numbers(table[column])]
     if others:
         meant = f"if {short(others[0])} is meant as such, rename it"
         message = f"{name}: there is no column count, so all count the same; {meant}"
         warnings.warn(message, InputWarning, stacklevel=4)
 
 
-def _are_numbers(column: pl.Series) -> bool:
-    if column.dtype == pl.String:
-        column = column.cast(pl.Float64, strict=False)
-    return column.dtype.is_numeric() and not column.has_nulls()
-
-
 def named(column: pl.Series, place: Place) -> pl.Series:
     """Return the names in a column as text; refuse what are none."""
     if column.dtype.is_nested() or column.dtype in _NAMELESS:
-        raise InputError(f"{place.name}: the column {short(column.name)} holds {short(column.dtype)}, not names")
+        name = place.called(column.name)
+        raise InputError(f"{place.name}: the column {name} holds {short(column.dtype)}, not names")
     if column.null_count():
-        raise InputError(f"{place(np.flatnonzero(column.is_null().to_numpy())[0])}: the {short(column.name)} is empty")
+        row = np.flatnonzero(column.is_null().to_numpy())[0]
+        raise InputError(f"{place(row)}: the {place.called(column.name)} is empty")
     return column.cast(pl.String)
 
 
@@ -367,43 +367,7 @@ def multiplicities(table: pl.DataFrame, place: Place) -> Array | None:
     """Return the multiplicity of each row, None where there is no such column."""
     if "multiplicity" not in table.columns:
         return None
-    given = numbers(table["multiplicity"], place)
+    given = plain_numbers(table["multiplicity"], place)
     if np.isnan(given).any():
         raise InputError(f"{place(np.flatnonzero(np.isnan(given))[0])}: the multiplicity is empty")
     return given
-
-
-def mostly_numbers(column: pl.Series) -> bool:
-    """Whether at most half of what stands in a column is something else than a number."""
-    if not _may_hold_numbers(column):
-        return False
-    numbers = column.cast(pl.Float64, strict=False).count()
-    if column.dtype == pl.String and 2 * numbers < column.count():  # what commas mean is asked later, with the line
-        numbers = column.str.replace_all(",", "", literal=True).cast(pl.Float64, strict=False).count()
-    return 2 * numbers >= column.count()
-
-
-def _may_hold_numbers(column: pl.Series) -> bool:
-    return column.dtype.is_numeric() or column.dtype in (pl.String, pl.Null)
-
-
-def numbers(column: pl.Series, place: Place) -> Array:
-    """Return a column as floats, blanks as NaN; text is named with its row."""
-    if not _may_hold_numbers(column):
-        raise InputError(f"{place.name}: the column {short(column.name)} holds {short(column.dtype)}, not numbers")
-    parsed = column.cast(pl.Float64, strict=False)
-    if parsed.null_count() > column.null_count():
-        row = int(np.flatnonzero((parsed.is_null() & column.is_not_null()).to_numpy())[0])
-        doubt = _doubt(column[row])
-        column_name = short(column.name)
-        raise InputError(f"{place(row)}: {quoted(column[row])} in the column {column_name} is not a number{doubt}")
-    return parsed.to_numpy()  # nulls of floats become NaN
-
-
-def _doubt(text: str) -> str:
-    """Ask what a comma in a number means."""
-    if not re.fullmatch(r"[-+]?[\d.]*(,\d+)+(\.\d*)?", text):
-        return ""
-    if not re.fullmatch(THOUSANDS, text):
-        return "; write decimals with a point, and thousands without a mark"
-    return f": it may be {text.replace(',', '')} or {text.replace(',', '.', 1)}; write it without the comma"

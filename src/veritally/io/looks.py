@@ -11,6 +11,7 @@ from veritally.io import frames
 from veritally.io.components import share_of_items
 from veritally.io.frames import Place
 from veritally.io.groups import optional_names
+from veritally.io.numbers import numbers
 from veritally.io.options import Options
 from veritally.votes.items import Items
 from veritally.votes.profile import Profile
@@ -39,7 +40,7 @@ def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
             raise InputError(f"{place.name}: has a column {column} beside item, but a row is one look; leave one out")
     keys = [key for key in ("decision", "voter", "alternative") if key in table.columns]
     table = table.with_columns(frames.named(table[key], place).alias(key) for key in keys)
-    values = frames.numbers(table["value"], place)
+    values = numbers(table["value"], place)
     for row in np.flatnonzero(~np.isfinite(values))[:1]:
         problem = "is empty" if np.isnan(values[row]) else "is infinite"
         raise InputError(f"{place(row)}: the value {problem}; a row is one look and needs what was seen")

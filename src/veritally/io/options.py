@@ -1,7 +1,7 @@
 """What a caller says about votes, where a file or frame leaves it open."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -26,6 +26,7 @@ class Options:
     counts: Any = None
     unranked: Unranked | None = None
     confidence: Mapping[str, float] | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.ballots not in (None, *get_args(BallotColumn)):

@@ -27,6 +27,8 @@ UNIT, FIRST_ROW = "line", 2  # a person counts the header as line 1
 def read(data: bytes, name: str) -> pl.DataFrame:
     """Read separated values, all as text: what should be a number is said later, with its line."""
     require_text(data, name)
+    if data.lstrip().startswith(b"["):
+        raise InputError(f"{name}: is a JSON array, but not of objects; write one JSON object for each row")
     data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     header = data.split(b"\n", 1)[0]
     separator = max(",\t;", key=lambda mark: header.count(mark.encode()))
@@ -121,8 +123,6 @@ def require_text(data: bytes, name: str) -> None:
         raise InputError(f"{name}: is a workbook or archive; save the table as CSV (UTF-8)")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{name}: is UTF-16 text; save the table as CSV (UTF-8)")
-    if data.lstrip().startswith(b"["):
-        raise InputError(f"{name}: is a JSON array; write one JSON object a line")
     if (nul := data.find(b"\0")) >= 0:
         raise InputError(f"{name}, line {_line(data, nul)}: NUL bytes; vote files are plain UTF-8 text")
     try:

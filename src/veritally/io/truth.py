@@ -40,6 +40,7 @@ def read_truth_and_clusters(source: Any, profile: Profile) -> tuple[Array, tuple
     import polars as pl
 
     from veritally.io import frames, spelling
+    from veritally.io.numbers import plain_numbers
 
     table, place = load(source, "truth")
     name = place.name
@@ -57,7 +58,7 @@ def read_truth_and_clusters(source: Any, profile: Profile) -> tuple[Array, tuple
         raise InputError(f"{name}: has a header but no rows; it needs a row for each alternative")
     for column in needed[:-1]:
         frames.coded(table[column], place)
-    numbers = frames.numbers(table["truth"], place)
+    numbers = plain_numbers(table["truth"], place)
     keys = table.select(pl.col(needed[:-1]).cast(pl.String)).rows()
     given: dict[tuple[Any, ...], float] = {}
     for row, (key, number) in enumerate(zip(keys, numbers, strict=True)):

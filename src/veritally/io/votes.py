@@ -30,7 +30,9 @@ _TABLES = {
     ".parquet": "parquet",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".json": "json_file",
 }
+_READ_ONLY = {".xlsx": "excel", ".xlsm": "excel"}
 _ORDERS = {".orders": "orders", ".soc": "preflib", ".soi": "preflib", ".toc": "preflib", ".toi": "preflib"}
 _FORMATS = _TABLES | _ORDERS
 
@@ -44,6 +46,7 @@ def read(
     unranked: Unranked | None = None,
     groups: Any = None,
     confidence: Mapping[Any, float] | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Profile:
     """Read votes from a file or data frame.
 
@@ -51,13 +54,13 @@ def read(
     ----------
     source
         The path of a file, ``"-"`` for standard input, or a pandas, polars or pyarrow frame. Tables (CSV, TSV, Parquet,
-        JSON Lines, frames) may be tidy, with a row per voter and alternative and the columns ``voter``,
-        ``alternative``, ``rank`` and/or ``value``, and optionally ``count``, ``multiplicity``, ``decision``, ``group``
-        (of the voter) and ``role`` (of the alternative on this ballot); have single looks, with a row per voter,
-        alternative and ``item`` and its ``value``; be wide,
-        with a row per voter and a column per alternative; have a column ``order`` such as ``A > B = C``; or have
-        pairwise comparisons (``worker, left, right, winner``). Other files hold orders as text (``.orders``,
-        ``.txt``), or are PrefLib's (``.soc``, ``.soi``, ``.toc``, ``.toi``; needs the extra ``preflib``).
+        JSON Lines, a JSON array, Excel, frames) may be tidy, with a row per voter and alternative and the columns
+        ``voter``, ``alternative``, ``rank`` and/or ``value``, and optionally ``count``, ``multiplicity``, ``decision``,
+        ``group`` (of the voter) and ``role`` (of the alternative on this ballot); have single looks, with a row per
+        voter, alternative and ``item`` and its ``value``; be wide, with a row per voter and a column per alternative;
+        have a column ``order`` such as ``A > B = C``; or have pairwise comparisons (``worker, left, right, winner``).
+        Other files hold orders as text (``.orders``, ``.txt``), or are PrefLib's (``.soc``, ``.soi``, ``.toc``,
+        ``.toi``; needs the extra ``preflib``).
     ballots
         Which column of a tidy table is the vote where both stand: ``"value"`` (the default) or ``"rank"``; what the
         cells of a wide table are. ``"top"`` keeps only each voter's favourite.
@@ -74,7 +77,11 @@ def read(
         and ``group``.
     confidence
         What each level of a column ``confidence``, which stands in place of ``count``, is worth: numbers or words to
-        counts above 0. By default levels from 1 to 5 are worth 1, 2.4, 4.9, 8 and 8.4, with a warning.
+        counts above 0. By default levels from 1 to 5 are worth 1, 2.4, 4.9, 8 and 8.4, with a note.
+    columns
+        Which column of the file is which of ours, such as ``{"voter": "reviewer", "value": "rating"}``; an empty name
+        leaves one out. Common names are recognised without it, and so are exports of conference systems, logs of
+        judges and answers of web forms; an :class:`InputNote` says what was read as what.
 
     Returns
     -------
@@ -90,11 +97,13 @@ def read(
     unseen.
     """
     from veritally.io import spelling
+    from veritally.io.columns import checked
     from veritally.io.confidence import checked_map
     from veritally.io.groups import read_groups
 
     levels = None if confidence is None else checked_map(confidence)
-    said = Options(ballots, lower_is_better, None if counts is None else load(counts, "count"), unranked, levels)
+    table = None if counts is None else load(counts, "count")
+    said = Options(ballots, lower_is_better, table, unranked, levels, checked(columns))
     profile = _profile(source, said)
     if groups is not None:
         if profile.groups:
@@ -222,10 +231,14 @@ def _opened(source: str | PathLike[str], what: str) -> _File:
 
 def _recognised(data: bytes, suffix: str) -> str:
     """Tell the format from the content, and where that leaves it open from the suffix."""
-    from veritally.io import orders, preflib
+    from veritally.io import excel, json_file, orders, preflib
 
     if data[:4] == b"PAR1":
         return "parquet"
+    if excel.recognised(data) or suffix in _READ_ONLY:
+        return "excel"
+    if json_file.recognised(data):
+        return "json_file"
     if suffix in _FORMATS and suffix != ".txt":
         return _FORMATS[suffix]
     if preflib.recognised(data):

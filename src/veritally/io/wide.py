@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,23 +15,28 @@ from veritally.io import confidence, decisions, frames, suspicions
 from veritally.io.decisions import Arguments
 from veritally.io.frames import Place
 from veritally.io.groups import column_for
+from veritally.io.numbers import are_ordinals, mostly_numbers, numbers_of_cells
 from veritally.io.options import Options
 from veritally.votes.profile import Profile
 
-_VOTER = ("decision", "voter", "multiplicity", "group", "confidence")  # columns that are no alternatives
+OF_VOTERS = ("decision", "voter", "multiplicity", "group", "confidence")  # columns that are no alternatives
 _TAKEN = {*frames.COLUMNS, "order"}  # names that would make it a table of another form
 
 
 def recognised(table: pl.DataFrame) -> bool:
     """Whether beside the columns about voters there are at least two, and these hold numbers."""
     cells = _cells(table)
-    return len(cells) > 1 and not _TAKEN & set(cells) and all(frames.mostly_numbers(table[name]) for name in cells)
+    return (
+        len(cells) > 1 and not _TAKEN & set(cells) and all(mostly_numbers(table[name], ordinals=True) for name in cells)
+    )
 
 
 def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
     """Turn a wide table into a Profile."""
     if "" in table.columns:
         raise InputError(f"{place.name}: a column has no name; call it voter if it names them, else leave it out")
+    if said.ballots is None and any(are_ordinals(table[name]) for name in _cells(table)):
+        said = replace(said, ballots="rank")  # 1st, 2nd
     table = _parsed(table, place)
     if said.counts is not None:
         table = _with_counts(table, place.name, *said.counts)
@@ -170,12 +176,14 @@ def _rows(profile: Profile, weighed: bool) -> pl.DataFrame:
 
 def _parsed(table: pl.DataFrame, place: Place) -> pl.DataFrame:
     """Turn the cells into numbers, NaN for blank."""
-    return table.with_columns(pl.Series(name, frames.numbers(table[name], place)) for name in _cells(table))
+    cells = _cells(table)
+    read = numbers_of_cells(table, cells, place)
+    return table.with_columns(pl.Series(name, numbers) for name, numbers in zip(cells, read, strict=True))
 
 
 def _cells(table: pl.DataFrame) -> list[str]:
     """Return the columns with votes and counts."""
-    return [name for name in table.columns if name not in _VOTER]
+    return [name for name in table.columns if name not in OF_VOTERS]
 
 
 def _count(name: str) -> str:

@@ -1,0 +1,176 @@
+"""Tables whose columns have other names than ours: which form is meant, and the same table under our names."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import polars as pl
+
+from veritally.errors import InputError
+from veritally.io import comparisons, wide
+from veritally.io.columns import Source, candidates, key, meant, option, taken_for
+from veritally.io.numbers import mostly_numbers, written
+from veritally.io.options import Options
+from veritally.io.versions import latest
+from veritally.votes.labels import first_few
+
+_OPTIONAL = ("count", "multiplicity", "group", "role")  # which have no other names
+_VERDICTS = (
+    "accept",
+    "reject",
+    "borderline",
+    "pending",
+    "withdrawn",
+    "desk reject",
+    "no decision",
+    "invite",
+    "undecided",
+)
+
+
+def is_complete(table: pl.DataFrame) -> bool:
+    """Whether a table has a form under our names, so that nothing has to be recognised."""
+    names = set(table.columns)
+    if "alternative" in names:
+        return "voter" in names and not names.isdisjoint({"rank", "value"})
+    if comparisons.recognised(table):
+        return comparisons.has_voters(table)
+    return "order" in names and table["order"].dtype == pl.String
+
+
+def tidy(source: Source, said: Options) -> Source | None:
+    """Return a row for each voter and alternative, or each look, under our names; None where it is none."""
+    if wide.recognised(source.table) and not _has_repeated_voters(source):
+        return None
+    role = _vote(source, said)
+    if role is None or not (candidates("voter", source) and candidates("alternative", source)):
+        return None
+    voter, column = meant("voter", source), meant(role, source)
+    alternative = meant("alternative", source, taken=(voter or "",))
+    if not (voter and column and alternative):
+        return None
+    if (voter, key(alternative), column) == ("voter", "item", "value"):
+        return None  # looks, by all appearances, whose alternatives are forgotten
+    names = {"voter": voter, "alternative": alternative, role: column}
+    taken = tuple(names.values())
+    item = None if key(alternative).startswith("item") else meant("item", source, taken)
+    if item is not None and role == "value" and not source.table[item].null_count():
+        names["item"] = item
+    elif "count" not in source.table.columns and (level := meant("confidence", source, taken)) is not None:
+        names["confidence"] = level
+    notes = [taken_for(names)]
+    own = [name for name in _OPTIONAL if name in source.table.columns and name not in names.values()]
+    if "decision" in source.table.columns:
+        if _is_verdict(source.table, alternative):
+            notes.append("decision is left aside, since it says what became of an alternative")
+        else:
+            own.append("decision")
+    renamed = {name: role for role, name in names.items()}
+    source = replace(source, place=replace(source.place, columns=dict(source.place.columns) | names))
+    source = source.with_table(source.table.rename(renamed), *filter(None, notes))
+    if role == "value":
+        source = _without_blanks(source)
+    if "item" not in names:
+        source = latest(source, ["decision"] if "decision" in own else [])
+    return source.with_table(source.table.select(*names, *own))
+
+
+def compared(source: Source) -> Source | None:
+    """Return comparisons under our names; None where these are none."""
+    table = source.table
+    sides = comparisons.sides(table)
+    if sides is None:
+        return None
+    names = dict(zip(("left", "right"), sides, strict=True))
+    if (outcome := comparisons.one_hot(table)) is not None:
+        table = table.with_columns(outcome.alias("winner"))
+        source = source.with_table(table, "winner_model_a, winner_model_b and winner_tie are read as winner")
+    winner = meant("winner", source, taken=sides)
+    known = winner is not None and (
+        key(winner) in ("winner", "label") or comparisons.are_outcomes(table, sides, winner)
+    )
+    if winner is None or not known:
+        return None
+    names["winner"] = winner
+    names |= {role: role for role in ("decision", "times", "multiplicity", "group", "item") if role in table.columns}
+    unclear = [name for name in table.columns if key(name) in ("name", "fullname", "email", "emailaddress")]
+    voter = meant("voter", source, taken=(*names.values(), *unclear))
+    names |= {} if voter is None else {"voter": voter}
+    new = {role: name for role, name in names.items() if not comparisons.is_known(role, name)}
+    place = replace(source.place, columns=dict(source.place.columns) | names)
+    others = [name for name in table.columns if name not in names.values() and name not in names]
+    table = table.select(*_called(names), *others)
+    return replace(source.with_table(table, *filter(None, [taken_for(new)])), place=place)
+
+
+def ordered(source: Source) -> Source | None:
+    """Return a table with a column ``order`` where it is called ranking or the like; None where there is none."""
+    for name in source.table.columns:
+        column = source.table[name]
+        is_text = column.dtype == pl.String and column.count()
+        if key(name) in ("ranking", "ballot", "ordering", "preferences") and is_text and column.str.contains(">").all():
+            names = {"order": name}
+            voter = meant("voter", source, taken=(name,))
+            names |= {} if voter is None else {"voter": voter}
+            own = [own for own in ("decision", "multiplicity", "group") if own in source.table.columns]
+            table = source.table.select(*_called(names), *own)
+            return source.with_table(table, taken_for(names))
+    return None
+
+
+def problem(source: Source, needs: str) -> InputError:
+    """Say which columns a table has, which it lacks, and what may be written about them."""
+    table, name = source.table, source.place.name
+    found = {role: best[0] for role in ("voter", "value", "alternative") if (best := candidates(role, source))}
+    lacking = [role for role in ("voter", "alternative", "value") if role not in found]
+    free = [column for column in table.columns if column not in found.values()]
+    free.sort(key=lambda column: mostly_numbers(table[column]))
+    for role in lacking:
+        numeric = [column for column in free if mostly_numbers(table[column])]
+        choice = (numeric or free) if role == "value" else free
+        found |= {role: choice[0]} if choice else {}
+        free = [column for column in free if column not in found.values()]
+    example = {role: found.get(role, "…") for role in ("voter", "alternative", "value") if found.get(role) != role}
+    remedy = f"if they have other names, say so: {option(example)}"
+    return InputError(f"{name}: found the columns {first_few(table.columns, 12)}; needs {needs}; {remedy}")
+
+
+def _called(names: Mapping[str, str]) -> list[pl.Expr]:
+    """Return columns under our names."""
+    return [pl.col(name).alias(role) for role, name in names.items()]
+
+
+def _vote(source: Source, said: Options) -> str | None:
+    """Return what the votes are; where our names say it, that, and else values before ranks."""
+    wanted = ["rank"] if said.ballots == "rank" else ["value", "rank"]
+    ours = [role for role in wanted if role in source.table.columns]
+    return next((role for role in (*ours, *wanted) if candidates(role, source)), None)
+
+
+def _has_repeated_voters(source: Source) -> bool:
+    """Whether some voter has several rows, which a table with a row for each voter has not."""
+    found = candidates("voter", source)
+    if not found:
+        return False
+    keys = ["decision", found[0]] if "decision" in source.table.columns else [found[0]]
+    return bool(source.table.select(pl.struct(keys).is_duplicated().any()).item())
+
+
+def _is_verdict(table: pl.DataFrame, alternative: str) -> bool:
+    """Whether a column says what became of each alternative, as that of a review system does."""
+    if table["decision"].dtype != pl.String:
+        return False
+    different = table.select(alternative, "decision").drop_nulls().unique()
+    once = different[alternative].n_unique() == different.height
+    words = different["decision"].str.to_lowercase().str.contains(f"^(?:{'|'.join(_VERDICTS)})")
+    return once and bool(different.height) and bool(words.all())
+
+
+def _without_blanks(source: Source) -> Source:
+    """Leave out rows without a value: reviews that were not written, rather than the lowest there are."""
+    read = written(source.table["value"])
+    kept = (source.table["value"] if read is None else read.number).is_not_null()
+    blanks = int((~kept).sum())
+    if not blanks or not kept.any():
+        return source
+    rows = "row without a value is" if blanks == 1 else "rows without a value are"
+    return source.filtered(kept, f"{blanks} {rows} left out")

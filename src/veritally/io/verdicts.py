@@ -1,0 +1,120 @@
+"""Verdicts in logs of judges, one object each: scores of several, a ranking, or the winner among candidates."""
+
+from typing import Any
+
+import polars as pl
+
+from veritally.errors import InputError, quoted
+from veritally.io.columns import Source, key, meant, option, taken_for
+
+_SCORES = ("scores", "ratings", "score", "values")
+_RANKINGS = ("ranking", "rankings", "order", "ranked", "ranks")
+_CANDIDATES = ("candidates", "models", "options", "alternatives", "systems")
+_TIE = ("tie", "draw", "equal", "both", "neither", "none")
+_PAIR = 2
+
+
+def unfolded(source: Source) -> Source | None:
+    """Return a row for each voter and alternative, under our names; None where a table has no verdicts."""
+    columns = {key(name): name for name in source.table.columns if source.table[name].dtype.is_nested()}
+    for names, kind, read in ((_SCORES, pl.Struct, _scores), (_RANKINGS, pl.List, _rankings)):
+        for name in (columns[name] for name in names if name in columns):
+            if isinstance(source.table[name].dtype, kind):
+                return read(source, name)
+    candidates = [columns[name] for name in _CANDIDATES if name in columns and _is_list(source.table[columns[name]])]
+    winner = meant("winner", source) if candidates else None
+    return None if winner is None else _winners(source, candidates[0], winner)
+
+
+def _is_list(column: pl.Series) -> bool:
+    return isinstance(column.dtype, pl.List) and column.dtype.inner == pl.String
+
+
+def _scores(source: Source, name: str) -> Source:
+    """Turn ``{"A": 7, "B": 5}`` into a row for each look, or each vote where there are no items."""
+    voter, item = _who(source, name)
+    fields = source.table[name].struct.unnest()
+    parts = []
+    for alternative in fields.columns:
+        own: dict[str, Any] = {
+            "voter": source.table[voter],
+            "alternative": pl.lit(alternative),
+            "value": fields[alternative],
+        }
+        own |= {} if item is None else {"item": source.table[item].cast(pl.String)}
+        own |= {"decision": source.table["decision"]} if "decision" in source.table.columns else {}
+        parts.append(source.table.select(pl.int_range(pl.len()).alias("_row"), **own).drop_nulls("value"))
+    table = pl.concat(parts, how="vertical_relaxed").sort("_row", maintain_order=True)
+    names = {"voter": voter, "value": name} | ({} if item is None else {"item": item})
+    return _of_rows(source, table, taken_for(names))
+
+
+def _rankings(source: Source, name: str) -> Source | None:
+    """Turn ``["B", "A", "C"]``, best first, into a ballot with ranks."""
+    if not _is_list(source.table[name]):
+        return None
+    table = _ballots(source, name).with_columns(rank=pl.int_range(1, pl.len() + 1).over("_row"))
+    return _of_rows(source, table, f"{name} is read as ranks, best first{_own(source, name)}")
+
+
+def _winners(source: Source, candidates: str, winner: str) -> Source:
+    """Turn a winner among candidates into a ballot with a favourite, or into a comparison where there are two."""
+    table, listed = source.table, source.table[candidates]
+    said = table[winner].cast(pl.String)
+    for row, (one, own) in enumerate(zip(said, listed, strict=True)):
+        if own is None or (one is not None and one not in own and one.casefold() not in _TIE):
+            what = "no candidates" if own is None else f"the {winner} {quoted(one)}, who is none of the {candidates}"
+            raise InputError(f"{source.place(row)}: has {what}; name one of them, or tie")
+    if (listed.list.len() == _PAIR).all():
+        sides = [listed.list.get(side).alias(name) for side, name in enumerate(("left", "right"))]
+        pairs = table.drop(candidates, winner).with_columns(*sides, said.alias("winner"))
+        return source.with_table(pairs, f"{candidates} are read as left and right")
+    tied = said.str.to_lowercase().is_in(_TIE)
+    ballots = _ballots(source.with_table(table.with_columns(said.alias(winner), tied.alias("_tied"))), candidates)
+    best = (pl.col("alternative") == pl.col(winner)) | pl.col("_tied")
+    ballots = ballots.with_columns(rank=pl.when(best).then(1))
+    return _of_rows(source, ballots, f"{winner} among {candidates} is read as favourite{_own(source, candidates)}")
+
+
+def _ballots(source: Source, name: str) -> pl.DataFrame:
+    """Return a row for each alternative that a verdict lists; each item is a ballot of its own, its judge the group."""
+    voter, item = _who(source, name)
+    table = source.table.with_row_index("_row").with_columns(pl.col("_row").cast(pl.Int64))
+    judge = pl.col(voter).cast(pl.String)
+    if table[voter].n_unique() < table.height:
+        at = pl.col(item).cast(pl.String) if item is not None else pl.lit(None, dtype=pl.String)
+        row = (pl.col("_row") + 1).cast(pl.String)
+        whose = pl.concat_str(judge, pl.coalesce(at, pl.concat_str(pl.lit("verdict "), row)), separator=", ")
+        group = [judge.alias("group")] if table[voter].n_unique() > 1 else []
+        table = table.with_columns(whose.alias("voter"), *group)
+    else:
+        table = table.with_columns(judge.alias("voter"))
+    return table.with_columns(pl.col(name).alias("alternative")).explode("alternative")
+
+
+def _who(source: Source, name: str) -> tuple[str, str | None]:
+    """Return the columns with judges and items."""
+    voter = meant("voter", source)
+    if voter is None:
+        others = [other for other in source.table.columns if other != name]
+        example = option({"voter": others[0] if others else "judge"})
+        raise InputError(f"{source.place.name}: no column says whose {name} these are; say which: {example}")
+    return voter, meant("item", source, taken=(voter,))
+
+
+def _of_rows(source: Source, table: pl.DataFrame, note: str) -> Source:
+    """Return a table some of whose rows come from the same row of the source."""
+    names = ("decision", "voter", "alternative", "item", "value", "rank", "group")
+    place = source.place.at(table["_row"].to_numpy())
+    listed = [name for name in names if name in table.columns and not (name == "item" and "rank" in table.columns)]
+    return Source(table.select(listed), place, (*source.notes, note), source.left_out)
+
+
+def _own(source: Source, name: str) -> str:
+    """Say whose ballots these are."""
+    voter, item = _who(source, name)
+    if source.table[voter].n_unique() == source.table.height:
+        return "" if voter == "voter" else f", {voter} as voter"
+    at = "verdict" if item is None else item
+    group = f", and each {voter} a group" if source.table[voter].n_unique() > 1 else ""
+    return f"; each {voter} and {at} is a voter{group}"

@@ -1,0 +1,180 @@
+"""Logs of judges and of model arenas."""
+
+import json
+
+import polars as pl
+import pytest
+
+import veritally as vt
+
+ITEMS = ("q1", "q2", "q3")
+
+
+def lines(rows):
+    return "\n".join(map(json.dumps, rows)) + "\n"
+
+
+def test_scores_of_several_are_single_looks(same_as_tidy):
+    scores = {"gpt": {"A": 7, "B": 5}, "claude": {"A": 6.5, "B": 6}}
+    rows = [
+        {"judge": judge, "item": item, "scores": {name: score + k for name, score in own.items()}, "reason": "so"}
+        for judge, own in scores.items()
+        for k, item in enumerate(ITEMS)
+    ]
+    rows[0]["scores"]["C"] = 9
+    looks = [f"{row['judge']},{name},{row['item']},{score}\n" for row in rows for name, score in row["scores"].items()]
+    tidy = "voter,alternative,item,value\n" + "".join(looks)
+    assert "judge is read as voter, scores as value" in same_as_tidy(lines(rows), tidy, "log.jsonl")
+    same_as_tidy(json.dumps(rows), tidy, "log.json")
+
+
+def test_scores_without_items_are_votes(same_as_tidy):
+    rows = [{"rater": "u", "ratings": {"A": 7, "B": 5}}, {"rater": "v", "ratings": {"A": 3}}]
+    same_as_tidy(lines(rows), "voter,alternative,value\nu,A,7\nu,B,5\nv,A,3\n", "log.jsonl")
+
+
+RANKINGS = {("x", "q1"): "BAC", ("x", "q2"): "ABC", ("y", "q1"): "BC", ("y", "q2"): "CBA"}
+
+
+def test_each_ranking_is_a_ballot_and_each_judge_a_group(same_as_tidy):
+    rows = [{"judge": judge, "item": item, "ranking": list(order)} for (judge, item), order in RANKINGS.items()]
+    tidy = "voter,alternative,rank,group\n" + "".join(
+        f'"{judge}, {item}",{name},{rank},{judge}\n'
+        for (judge, item), order in RANKINGS.items()
+        for rank, name in enumerate(order, 1)
+    )
+    said = same_as_tidy(lines(rows), tidy, "log.jsonl")
+    assert "ranking is read as ranks, best first; each judge and item is a voter, and each judge a group" in said
+
+
+def test_rankings_of_one_judge_have_no_group(votes):
+    rows = [{"judge": "x", "item": item, "ranking": ["B", "A"]} for item in ITEMS]
+    with pytest.warns(vt.InputNote):
+        profile = votes(lines(rows), "log.jsonl")
+    assert (profile.voters, profile.groups) == (("x, q1", "x, q2", "x, q3"), None)
+
+
+def test_one_ranking_for_each_person_is_that_of_the_person(same_as_tidy):
+    rows = [{"voter": "u", "ranking": ["B", "A"]}, {"voter": "v", "ranking": ["A", "B"]}]
+    same_as_tidy(lines(rows), "voter,alternative,rank\nu,B,1\nu,A,2\nv,A,1\nv,B,2\n", "log.jsonl")
+
+
+def test_the_winner_among_candidates_is_a_favourite(same_as_tidy):
+    winners = {("x", "q1"): "B", ("x", "q2"): "tie", ("y", "q1"): "C", ("y", "q2"): "A"}
+    rows = [
+        {"judge": judge, "item": item, "candidates": ["A", "B", "C"], "winner": winner}
+        for (judge, item), winner in winners.items()
+    ]
+    tidy = "voter,alternative,rank,group\n" + "".join(
+        f'"{judge}, {item}",{name},{1 if winner in (name, "tie") else ""},{judge}\n'
+        for (judge, item), winner in winners.items()
+        for name in "ABC"
+    )
+    same_as_tidy(lines(rows), tidy, "log.jsonl")
+
+
+def test_the_winner_of_two_candidates_is_a_comparison(same_as_tidy):
+    rows = [
+        {"judge": "x", "item": "q1", "candidates": ["A", "B"], "winner": "B"},
+        {"judge": "x", "item": "q2", "candidates": ["B", "A"], "winner": "tie"},
+        {"judge": "y", "item": "q1", "candidates": ["C", "A"], "winner": "C"},
+    ]
+    pairs = "voter,left,right,winner,item\nx,A,B,B,q1\nx,B,A,tie,q2\ny,C,A,C,q1\n"
+    same_as_tidy(lines(rows), pairs, "log.jsonl")
+
+
+def test_bad_verdicts(votes):
+    row = {"judge": "x", "item": "q1", "candidates": ["A", "B", "C"], "winner": "D"}
+    with pytest.raises(vt.InputError, match="row 1: has the winner 'D', who is none of the candidates; name one"):
+        votes(lines([row]), "log.jsonl")
+    with pytest.raises(vt.InputError, match="no column says whose ranking these are; say which: --columns voter=llm"):
+        votes(lines([{"llm": "x", "ranking": ["A", "B"]}]), "log.jsonl")
+    with pytest.raises(vt.InputError, match="alternative 'A' stand twice"), pytest.warns(vt.InputNote):
+        votes(lines([{"judge": "x", "ranking": ["A", "A"]}]), "log.jsonl")
+
+
+# Battles
+
+BATTLES = [("u", "A", "B", 1), ("u", "B", "C", 0.5), ("v", "A", "C", 0), ("w", "C", "A", 0.5)]
+PLAIN = "voter,left,right,winner\n" + "".join(
+    f"{voter},{a},{b},{ {1: a, 0: b, 0.5: 'tie'}[score] }\n" for voter, a, b, score in BATTLES
+)
+WORDS = [
+    ("model_a", "both_bad", "model_b"),
+    ("model_a", "tie (bothbad)", "model_b"),
+    ("A", "bothbad", "B"),
+    ("left", "neither", "right"),
+    ("first", "draw", "second"),
+    ("1", "equal", "2"),
+    ("model_1", "both", "model_2"),
+    ("Option A", "Tie", "Option B"),
+]
+SIDES = ["model_a,model_b", "left,right", "option_a,option_b", "Model 1,Model 2", "candidate_a,candidate_b", "a,b"]
+OUTCOMES = ["winner", "label", "result", "Outcome", "preferred", "preference", "choice", "vote"]
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_outcomes(same_as_tidy, words):
+    if words[0] == "A":  # which is an alternative here
+        words = ("a", "bothbad", "b")
+    rows = "".join(f"{voter},x{a},x{b},{words[int(2 - 2 * score)]}\n" for voter, a, b, score in BATTLES)
+    tidy = "voter,left,right,winner\n" + "".join(
+        f"{voter},x{a},x{b},{ {1: f'x{a}', 0: f'x{b}', 0.5: 'tie'}[score] }\n" for voter, a, b, score in BATTLES
+    )
+    same_as_tidy("judge_hash,model_a,model_b,winner\n" + rows, tidy)
+
+
+@pytest.mark.parametrize("sides", SIDES)
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_columns_of_battles(same_as_tidy, sides, outcome):
+    same_as_tidy(PLAIN.replace("voter,left,right,winner", f"user_id,{sides},{outcome}"), PLAIN)
+
+
+def test_a_word_that_is_a_name_means_the_alternative(votes):
+    profile = votes("judge,left,right,winner\nu,2,1,1\n")
+    assert profile.pairs.tolist() == [[[0, 0], [1, 0]]]
+    with pytest.raises(vt.InputError, match="line 3: the winner is '1'; it can be 'B', 'C' or tie, or left, right"):
+        votes("judge,left,right,winner\nu,2,1,1\nu,B,C,1\n")
+
+
+def test_one_hot_outcomes(same_as_tidy):
+    marks = {1: "1,0,0", 0: "0,1,0", 0.5: "0,0,1"}
+    rows = "".join(f'{voter},{k},{a},{b},"[""hi""]",{marks[s]}\n' for k, (voter, a, b, s) in enumerate(BATTLES))
+    header = "annotator,id,model_a,model_b,prompt,winner_model_a,winner_model_b,winner_tie\n"
+    assert "winner_tie are read as winner" in same_as_tidy(header + rows, PLAIN)
+
+
+def test_conversations_are_ignored(same_as_tidy):
+    talk = [{"role": "user", "content": "hi"}]
+    rows = [
+        {
+            "question_id": k,
+            "model_a": a,
+            "model_b": b,
+            "winner": {1: "model_a", 0: "model_b", 0.5: "both_bad"}[score],
+            "judge_hash": voter,
+            "conversation_a": talk,
+            "conversation_b": talk,
+            "turn": 1,
+            "tstamp": 1.5,
+        }
+        for k, (voter, a, b, score) in enumerate(BATTLES)
+    ]
+    assert "judge_hash is read as voter" in same_as_tidy(lines(rows), PLAIN, "battles.jsonl")
+    same_as_tidy(json.dumps(rows), PLAIN, "battles.json")
+
+
+def test_battles_without_voters_are_of_one(votes):
+    assert votes("id,model_a,model_b,winner\n1,A,B,model_a\n2,A,B,both_bad\n").voters == ("everyone",)
+
+
+def test_a_wide_table_of_such_names_is_none_of_battles(votes):
+    frame = pl.DataFrame({"voter": ["u", "v"], "A": [1, 2], "B": [2, 1], "choice": [3, 3]})
+    assert vt.read(frame, ballots="rank").alternatives == ("A", "B", "choice")
+
+
+def test_an_order_by_another_name(same_as_tidy):
+    tidy = "voter,order\nu,A > B\nv,B > A = C\n"
+    assert "ranking is read as order, judge as voter" in same_as_tidy(
+        tidy.replace("voter,order", "judge,ranking"), tidy
+    )
