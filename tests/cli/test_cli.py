@@ -422,7 +422,7 @@ def test_confidence_in_place_of_counts(file):
     votes = file("voter,alternative,rank,confidence\nu,A,1,1\nu,B,2,2\nv,A,2,3\nv,B,1,5\n")
     checked = run("check", votes)
     assert "Counts:        1 to 8.4, median 3.65" in checked.output
-    assert "a default for want of anything better" in checked.output
+    assert "a default from ICLR 2018" in checked.output
     given = run("check", votes, "--confidence", "1:1,2:10, 3:20,5:30")
     assert "Counts:        1 to 30, median 15" in given.output
     assert "default" not in given.output

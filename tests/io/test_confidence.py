@@ -53,7 +53,7 @@ def test_comparisons_have_no_use_for_it(votes):
         ("voter,alternative,rank,confidence,count\nu,A,1,1,1\n", {}, "has a column count and a column confidence"),
         ("voter,A,B,A_count,B_count,confidence\nu,1,2,3,4,1\n", {"confidence": {1: 2}}, "has counts and a column conf"),
         ("voter,order,confidence\nu,A (1) > B (2),1\n", {"confidence": {1: 2}}, "has counts in the orders and"),
-        (WORDS, {}, "line 2: the confidence 'low' is no whole number from 1 to 5; say what each level is worth"),
+        (WORDS, {}, "line 2: the confidence 'low' is not a whole number from 1 to 5; say what each level is worth"),
         (NUMBERS.replace("B,1,2", "B,1,2.5"), {}, r"line 5: the confidence '2\.5' is no whole number"),
         (NUMBERS.replace("B,1,2", "B,1,0"), {}, "line 5: the confidence '0' is no whole number"),
         (

@@ -74,6 +74,12 @@ def test_openreview_reviewers_are_numbered_within_each_paper(same_as_tidy):
     same_as_tidy(text, tidy)
 
 
+def test_openreview_papers_are_called_by_their_number(same_as_tidy):
+    text = "forum,number,title,reviewer,rating\nzzR1,12,One,~A_B1,6: weak accept\nyyQ2,13,Two,~A_B1,3: reject\n"
+    tidy = "voter,alternative,value\n~A_B1,12,6\n~A_B1,13,3\n"
+    assert "number is read as alternative" in same_as_tidy(text, tidy)
+
+
 # EasyChair: review.csv of its data download
 
 EASYCHAIR = """\

@@ -175,7 +175,7 @@ def test_the_command_writes_reports_of_all_kinds(run, tmp_path):
 def test_a_report_of_the_command_has_what_reading_remarked_on(run, tmp_path):
     (tmp_path / "votes.csv").write_text("voter,alternative,value,confidence\nu,A,1,2\nu,B,2,3\nv,A,2,5\nv,B,4,1\n")
     assert "confidence" in run("--report", "a.html").stderr
-    assert "confidence from 1 to 5" in (tmp_path / "a.html").read_text()
+    assert "confidence levels 1 to 5" in (tmp_path / "a.html").read_text()
 
 
 def test_top_and_title_need_something_to_show(run, tmp_path):

@@ -83,13 +83,13 @@ def _counts(column: pl.Series, place: Place, given: Mapping[str, float] | None) 
         row = (text == unknown[0]).arg_true()[0]
         said = f"{place(row)}: the confidence {quoted(unknown[0])}"
         if given is None:
-            raise InputError(f"{said} is no whole number from 1 to 5; say what each level is worth: {_GIVE}")
+            raise InputError(f"{said} is not a whole number from 1 to 5; say what each level is worth: {_GIVE}")
         raise InputError(f"{said} is not among the levels that are given, {first_few(list(given), 8)}; add it")
     if given is None and any(levels.values()):
         worth = ", ".join(f"{count:g}" for count in DEFAULT.values())
-        taken = f"confidence from 1 to 5 is taken for counts of {worth}, a default for want of anything better"
-        source = "reviews of ICLR 2018: correlation of single ratings with later citations"
-        warnings.warn(f"{place.name}: {taken} ({source}); to give others: {_GIVE}", InputNote, stacklevel=6)
+        taken = f"confidence levels 1 to 5 count as {worth} looks"
+        source = "a default from ICLR 2018, by how well ratings foretold citations"
+        warnings.warn(f"{place.name}: {taken} ({source}); to change that: {_GIVE}", InputNote, stacklevel=6)
     worth_of = {level: known[plain] for level, plain in levels.items() if plain}
     return text.replace_strict(worth_of, default=None, return_dtype=pl.Float64)
 

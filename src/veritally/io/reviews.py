@@ -34,7 +34,18 @@ def _openreview(source: Source) -> Source:
     for name in table.columns:
         if key(name) in ("signatures", "signature", "reviewer", "reviewerid", "reviewername"):
             table = table.with_columns(_signed(table, name))
-    return source.with_table(table)
+    return _numbered(source.with_table(table))
+
+
+def _numbered(source: Source) -> Source:
+    """Name papers by their number rather than by the code of their forum, where each has one."""
+    table = source.table
+    if not {"forum", "number"} <= set(table.columns) or "alternative" in table.columns:
+        return source
+    different = table.select("forum", "number").drop_nulls().unique()
+    if not different.height == different["forum"].n_unique() == different["number"].n_unique():
+        return source  # these number reviews
+    return source.with_table(table.drop("forum").rename({"number": "alternative"}), "number is read as alternative")
 
 
 def _opened(table: pl.DataFrame) -> pl.DataFrame:
