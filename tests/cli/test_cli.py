@@ -426,7 +426,7 @@ def test_confidence_in_place_of_counts(file):
     given = run("check", votes, "--confidence", "1:1,2:10, 3:20,5:30")
     assert "Counts:        1 to 30, median 15" in given.output
     assert "default" not in given.output
-    assert "default for want" in run("decide", votes, "--rule", "pairwise").stderr
+    assert "default from ICLR 2018" in run("decide", votes, "--rule", "pairwise").stderr
     assert run("decide", votes, "--rule", "pairwise", "--confidence", "1:1,2:10,3:20,5:30").stderr == ""
     for wrong, sentence in {
         "1,2": "--confidence takes LEVEL:COUNT for each level",

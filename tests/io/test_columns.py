@@ -78,7 +78,7 @@ def test_confidence_in_words_needs_a_map(votes, same_as_tidy):
     text = "reviewer,paper,rating,expertise\nann,p1,6,low\nann,p2,3,high\nbo,p1,8,high\n"
     with (
         pytest.warns(vt.InputNote),
-        pytest.raises(vt.InputError, match=r"line 2: the confidence 'low' is no whole number .* --confidence"),
+        pytest.raises(vt.InputError, match=r"line 2: the confidence 'low' is not a whole number .* --confidence"),
     ):
         votes(text)
     tidy = text.replace("reviewer,paper,rating,expertise", "voter,alternative,value,confidence")

@@ -18,7 +18,7 @@ def test_the_default_is_that_of_the_correlations():
 
 
 def test_levels_from_1_to_5_have_a_default_that_is_said(votes):
-    with pytest.warns(vt.InputWarning, match=r"1, 2\.4, 4\.9, 8, 8\.4, a default for want .*ICLR 2018.*--confidence"):
+    with pytest.warns(vt.InputNote, match=r"1, 2\.4, 4\.9, 8, 8\.4 looks \(a default from ICLR 2018.*--confidence"):
         profile = votes(NUMBERS)
     np.testing.assert_array_equal(profile.counts, [[1, 8], [8.4, 2.4], [4.9, 0]])
 
@@ -54,8 +54,8 @@ def test_comparisons_have_no_use_for_it(votes):
         ("voter,A,B,A_count,B_count,confidence\nu,1,2,3,4,1\n", {"confidence": {1: 2}}, "has counts and a column conf"),
         ("voter,order,confidence\nu,A (1) > B (2),1\n", {"confidence": {1: 2}}, "has counts in the orders and"),
         (WORDS, {}, "line 2: the confidence 'low' is not a whole number from 1 to 5; say what each level is worth"),
-        (NUMBERS.replace("B,1,2", "B,1,2.5"), {}, r"line 5: the confidence '2\.5' is no whole number"),
-        (NUMBERS.replace("B,1,2", "B,1,0"), {}, "line 5: the confidence '0' is no whole number"),
+        (NUMBERS.replace("B,1,2", "B,1,2.5"), {}, r"line 5: the confidence '2\.5' is not a whole number"),
+        (NUMBERS.replace("B,1,2", "B,1,0"), {}, "line 5: the confidence '0' is not a whole number"),
         (
             WORDS,
             {"confidence": {"low": 1}},
