@@ -523,3 +523,25 @@ def test_sigma_by_name_in_files_of_several_decisions():
 def test_the_exact_gradient_of_two_alternatives_ties_where_votes_do():
     assert vt.decide(vt.Profile(ranks=[[1, 1]], counts=[[2, 3]]), "top-gradient").winners == [0, 1]
     assert vt.decide(vt.Profile(top=[0, 1], counts=[[2, 9], [2, 9]]), "top-gradient").winners == [0, 1]
+
+
+def test_what_equal_counts_would_do_is_what_they_do():
+    """Decided anew, with all that is estimated: what holds the noise as it was may say something else."""
+    rng = np.random.default_rng(5)
+    mattered = 0
+    for seed in range(12):
+        counts, truth = rng.integers(1, 60, (6, 4)), rng.normal(size=4)
+        values = truth + rng.normal(size=(6, 4)) / np.sqrt(counts) * 3
+        found = vt.decide(vt.Profile(values=values, counts=counts), choose=1 + seed % 2).explain()
+        alike = vt.decide(vt.Profile(values=values, counts=np.full((6, 4), counts.mean())), choose=1 + seed % 2)
+        assert set(found.equal_counts) == set(alike.chosen)
+        mattered += found.counts_mattered
+    assert mattered
+
+
+def test_what_leniency_does_is_what_leaving_it_out_does():
+    values = [[7, 6, np.nan, np.nan], [np.nan, np.nan, 5, 4.6], [7.1, np.nan, 8, np.nan], [np.nan, 6.2, np.nan, 7.9]]
+    profile = vt.Profile(values=values, counts=np.where(np.isnan(values), 0, 1))
+    plain = vt.decide(profile, leniency=0)
+    assert vt.decide(profile, leniency="estimated").explain().without_leniency == [plain.winner]
+    assert plain.explain().without_leniency is None

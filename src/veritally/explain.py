@@ -1,6 +1,6 @@
 """Explanation: who decided an outcome, and what would change it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -8,8 +8,9 @@ import numpy as np
 
 from veritally.arrays import Array, namespace
 from veritally.inference.leniency import of_voters
-from veritally.rules.protocol import Fit
+from veritally.rules.protocol import Fit, Rule
 from veritally.rules.sums import SumRule
+from veritally.votes.ballots import Ballots
 
 if TYPE_CHECKING:
     from veritally.outcome import Outcome
@@ -146,8 +147,22 @@ class Explanation:
         xp = namespace(ballots.counts)
         seen = ballots.counts > 0
         mean = xp.sum(ballots.counts) / xp.sum(xp.astype(seen, ballots.counts.dtype))
-        alike = ballots.with_counts(xp.where(seen, mean, 0))
-        return self._named(self._chosen(self.outcome.method.refit(alike, self.outcome.fit)))
+        return self._rechosen(self.outcome.method, ballots.with_counts(xp.where(seen, mean, 0)))
+
+    @cached_property
+    def without_leniency(self) -> list[Any] | None:
+        """Who would be chosen if leniency were not allowed for; None if it is not, and for one decision of a batch."""
+        outcome = self.outcome
+        if not outcome.details.get("leniency", 0) > 0 or outcome.batch is not None:
+            return None
+        return self._rechosen(replace(outcome.method, leniency=0.0), outcome.profile.ballots)  # type: ignore[type-var]
+
+    def _rechosen(self, method: Rule, ballots: Ballots) -> list[Any]:
+        """Return who is chosen then; one decision of a batch, whose noise may be pooled, keeps its noise."""
+        if self.outcome.batch is not None:
+            return self._named(self._chosen(method.refit(ballots, self.outcome.fit)))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return self._named(self._chosen(method.fit(ballots)))
 
     @property
     def counts_mattered(self) -> bool:
@@ -178,8 +193,9 @@ class Explanation:
         } | self._of_voters()
 
     def _of_voters(self) -> dict[str, Any]:
+        said = {} if self.without_leniency is None else {"without_leniency": list(map(str, self.without_leniency))}
         found = {"effective_voters_without": self.effective_voters_without, "leniency": self.leniency}
-        return {key: {str(name): x for name, x in own.items()} for key, own in found.items() if own}
+        return {key: {str(name): x for name, x in own.items()} for key, own in found.items() if own} | said
 
     def __repr__(self) -> str:
         return f"Explanation({self.winner} ahead of {self.runner_up} by {self.lead:.4g})"

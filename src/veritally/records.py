@@ -1,6 +1,7 @@
 """An outcome as plain data: one record for JSON, a row for each alternative, tables for notebooks."""
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from veritally.arrays import Array
 from veritally.document import Table
 from veritally.errors import TieError
 from veritally.inference.belief import DISTANCES, Belief, percent
+from veritally.votes.values import Values
 
 if TYPE_CHECKING:
     from veritally.outcome import Outcome
@@ -93,12 +95,14 @@ def _by_name(outcome: "Outcome", x: Any) -> dict[str, float]:
 
 def alternative_rows(outcome: "Outcome") -> list[dict[str, Any]]:
     """Return a row for each alternative of a single decision, best first; those that tie share the better rank."""
-    rows, rank = [], 1
+    rows, rank, titles = [], 1, outcome.profile.titles
     voters, counts = seen_by(outcome)
     tier_of = {} if outcome.belief is None else {j: t for t, tier in enumerate(outcome.clear_tiers, 1) for j in tier}
     for tied in outcome.tier_positions:
         for j in tied:
-            row = {"alternative": outcome.alternatives[j], "score": float(outcome.scores[j])}
+            row: dict[str, Any] = {"alternative": outcome.alternatives[j]}
+            row |= {} if titles is None else {"title": titles.get(str(row["alternative"]), "")}
+            row["score"] = float(outcome.scores[j])
             row |= {"rank": rank, "winner": rank == 1, "voters": voters[j], "count": counts[j]}
             if outcome.p_best is not None:
                 row["p_best"] = float(outcome.p_best[j])
@@ -123,28 +127,53 @@ def seen_by(outcome: "Outcome") -> tuple[list[float], list[float]]:
     return _whole_if_possible(voters), _whole_if_possible(total)
 
 
+def plain_means(outcome: "Outcome") -> list[float] | None:
+    """Return the mean of the values that voters gave each alternative, all alike; None where they gave none."""
+    if not isinstance(outcome.profile.ballots, Values):
+        return None
+    values, times = (np.asarray(x, dtype=float) for x in (outcome.profile.values, outcome.profile.multiplicity))
+    given = ~np.isnan(values)
+    weight = np.sum(given * times[:, None], axis=0)
+    total = np.sum(np.where(given, values, 0) * times[:, None], axis=0)
+    means = np.divide(total, weight, out=np.full(weight.shape, np.nan), where=weight > 0)
+    place = {name: j for j, name in enumerate(outcome.profile.alternatives)}
+    return [float(means[place[name]]) for name in outcome.alternatives]
+
+
 def _whole_if_possible(x: Array) -> list[float]:
     return [int(one) for one in x] if np.all(x % 1 == 0) else x.tolist()
+
+
+def titled(outcome: "Outcome", name: Any, width: int = 60) -> str:
+    """Return the name of an alternative with its title, if it has one."""
+    title = (outcome.profile.titles or {}).get(str(name), "")
+    return f"{name} {textwrap.shorten(title, width, placeholder='…')}".strip()
 
 
 def chosen_text(outcome: "Outcome") -> str:
     """Name the chosen, or the tie that is in the way."""
     if outcome.tie_break != "error":
-        return ", ".join(_texts(outcome.chosen))
+        return list_names(outcome.chosen)
     names: list[str] = []
     for tier in outcome.ranking:
         left = outcome.choose - len(names)
         if left < len(tier):
-            tie = " = ".join(_texts(tier)) if not names else f"{left} of {join_names(tier)}, who tie"
-            return ", ".join([*names, tie] if left else names)
+            tie = " = ".join(_texts(tier)) if not names else f"{left} of {join_names(tier)} (tied)"
+            return list_names([*names, tie] if left else names)
         names += _texts(tier)
-    return ", ".join(names)
+    return list_names(names)
 
 
 def join_names(names: Sequence[Any]) -> str:
     """Join names as in "A, B and C"."""
     *most, last = map(str, names)
-    return f"{', '.join(most)} and {last}" if most else last
+    return f"{list_names(most)} and {last}" if most else last
+
+
+def list_names(names: Sequence[Any]) -> str:
+    """List names as in "A, B, C"; by semicolons, if some have commas."""
+    texts = _texts(names)
+    return ("; " if any("," in text for text in texts) else ", ").join(texts)
 
 
 def alternatives_table(outcome: "Outcome") -> tuple[Table, str]:

@@ -81,13 +81,13 @@ def test_explain_names_who_and_what_if():
     output = run("decide", PANEL, "--explain").output
     assert "What the lead loses without each" in output
     assert "Contributions to the lead" in run("decide", PANEL, "--rule", "borda", "--explain").output
-    assert "Without Reviewer 4 the winner would be Protein design." in output
-    assert "With equal counts the winner would be Protein design." in output
+    assert "Without Reviewer 4: the winner would be Protein design." in output
+    assert "With equal counts: the winner would be Protein design." in output
     plain = run("decide", PANEL, "--rule", "pairwise").output
     assert plain.splitlines()[1].startswith("1  Coral genomics ")
     assert "Winner: Coral genomics, ahead of Protein design by 7.453." in plain
     same = run("decide", PANEL, "--explain", "--rule", "borda").output
-    assert "With equal counts the winner would be the same." in same
+    assert "With equal counts: the winner would be the same." in same
 
 
 def test_json_is_what_the_library_says():
@@ -206,9 +206,7 @@ def test_choose_says_how_sure_the_cut_is():
     assert "Out (5% or less): Urban heat, Battery chemistry." in printed
     printed = run("decide", PANEL, "--choose", 2).output
     assert "In for sure (95% or more): none." in printed
-    assert re.search(
-        r"Borderline: Coral genomics \(\d+%\), Sea-level records \(\d+%\), Protein design \(\d+%\), ", printed
-    )
+    assert re.search(r"Borderline, chosen: Coral genomics \(\d+%\), Sea-level records \(\d+%\)\.", printed)
     found = json.loads(run("decide", PANEL, "--choose", "4", "--json").stdout)
     assert sum(found["p_chosen"].values()) == pytest.approx(4)
 
@@ -223,13 +221,13 @@ def test_ballots_that_stand_for_several_voters_are_counted(file):
 
 def test_choose_across_a_tie_says_so(file):
     path = file("voter,alternative,rank\nu,A,1\nu,B,2\nu,C,2\n")
-    assert "Chosen: A, 1 of B and C, who tie." in run("decide", path, "--choose", 2).output
+    assert "Chosen: A, 1 of B and C (tied)." in run("decide", path, "--choose", 2).output
     assert "Chosen: A, B." in run("decide", path, "--choose", 2, "--tie-break", "first").output
 
 
 def test_a_tie_with_equal_counts_is_called_one(file):
     path = file("voter,alternative,rank,count\nu,A,1,5\nu,B,2,5\nv,A,,2\nv,B,1,3\nv,C,2,1\n")
-    assert "With equal counts A and B would tie." in run("decide", path, "--rule", "case5-zero", "--explain").output
+    assert "With equal counts: A and B would tie." in run("decide", path, "--rule", "case5-zero", "--explain").output
     assert "Contributions" not in run("decide", path, "--choose", 3, "--explain").output
 
 
@@ -422,11 +420,11 @@ def test_confidence_in_place_of_counts(file):
     votes = file("voter,alternative,rank,confidence\nu,A,1,1\nu,B,2,2\nv,A,2,3\nv,B,1,5\n")
     checked = run("check", votes)
     assert "Counts:        1 to 8.4, median 3.65" in checked.output
-    assert "a default from ICLR 2018" in checked.output
+    assert "citations at ICLR 2018" in checked.output
     given = run("check", votes, "--confidence", "1:1,2:10, 3:20,5:30")
     assert "Counts:        1 to 30, median 15" in given.output
     assert "default" not in given.output
-    assert "default from ICLR 2018" in run("decide", votes, "--rule", "pairwise").stderr
+    assert "citations at ICLR 2018" in run("decide", votes, "--rule", "pairwise").stderr
     assert run("decide", votes, "--rule", "pairwise", "--confidence", "1:1,2:10,3:20,5:30").stderr == ""
     for wrong, sentence in {
         "1,2": "--confidence takes LEVEL:COUNT for each level",
@@ -536,3 +534,10 @@ def test_counts_beyond_all_measure_are_written_short(file):
     rows = ["u,A,1,1e300", "u,B,2,1e300", *(f"v{i},{a},1,2" for i in range(3) for a in "AB")]
     result = run("check", file("voter,alternative,rank,count\n" + "\n".join(rows) + "\n"))
     assert "claims up to 1e+300 observations" in result.stdout
+
+
+def test_voters_can_be_left_out():
+    without = json.loads(run("decide", PANEL, "--without", "Reviewer 4", "--json").stdout)
+    assert without["winner"] == "Protein design"
+    assert without["voters"] == 7
+    assert "Reviewer 44" in run("decide", PANEL, "--without", "Reviewer 44").stderr

@@ -53,7 +53,7 @@ def test_what_was_recognised_is_a_note(reviews):
     [
         ("who", "--columns takes our name = yours, such as voter=reviewer,alternative=paper,value=rating, not 'who'"),
         ("voter=who,voter=score", "--columns has 'voter' twice; give one column for it"),
-        ("person=who", "columns has 'person', which is no column of ours; these are decision, voter"),
+        ("person=who", "columns has 'person', which is not one of our names (decision, voter"),
         ("voter=nobody", "has no column 'nobody' for voter; its columns are who, what it is, score, grade"),
         ("voter=who,value=who", "columns gives who for voter and for value; give each column for one of them"),
         ("voter=who,alternative=what it is", "score and grade may both be the value; say which: --columns value=score"),

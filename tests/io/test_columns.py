@@ -70,7 +70,7 @@ CONFIDENT = "voter,alternative,value,confidence\nann,p1,6,3\nann,p2,3,4\nbo,p1,8
 )
 def test_confidence(same_as_tidy, name, levels):
     rows = "".join(f"{row},{level}\n" for row, level in zip(ROWS.split(), levels, strict=True))
-    assert "1, 2.4, 4.9" in same_as_tidy(f"reviewer,paper,rating,{name}\n{rows}", CONFIDENT)
+    assert "3, 4, 5 counts as 4.9, 8, 8.4" in same_as_tidy(f"reviewer,paper,rating,{name}\n{rows}", CONFIDENT)
     same_as_tidy(f"reviewer,paper,rating,{name}\n{rows}", CONFIDENT, confidence={3: 1, 4: 2, 5: 7})
 
 
@@ -209,7 +209,7 @@ def test_comparisons_orders_and_wide_tables_are_mapped(votes):
 @pytest.mark.parametrize(
     ("columns", "sentence"),
     [
-        ({"voters": "wer"}, "columns has 'voters', which is no column of ours; these are decision, voter, alternative"),
+        ({"voters": "wer"}, "columns has 'voters', which is not one of our names \\(decision, voter, alternative"),
         ({"voter": "who"}, "votes.csv: has no column 'who' for voter; its columns are wer, was, wie"),
         ({"voter": "wer", "alternative": "wer"}, "columns gives wer for voter and for alternative; give each column"),
         ([("voter", "wer")], "columns needs a dictionary such as"),

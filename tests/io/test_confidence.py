@@ -18,7 +18,7 @@ def test_the_default_is_that_of_the_correlations():
 
 
 def test_levels_from_1_to_5_have_a_default_that_is_said(votes):
-    with pytest.warns(vt.InputNote, match=r"1, 2\.4, 4\.9, 8, 8\.4 looks \(a default from ICLR 2018.*--confidence"):
+    with pytest.warns(vt.InputNote, match=r"1, 2\.4, 4\.9, 8, 8\.4 \(a default.*ICLR 2018.*--confidence"):
         profile = votes(NUMBERS)
     np.testing.assert_array_equal(profile.counts, [[1, 8], [8.4, 2.4], [4.9, 0]])
 
@@ -61,12 +61,7 @@ def test_comparisons_have_no_use_for_it(votes):
             {"confidence": {"low": 1}},
             "line 3: the confidence 'High' is not among the levels that are given, low",
         ),
-        (
-            NUMBERS.replace("B,1,2", "B,1,"),
-            {"confidence": dict.fromkeys(range(6), 1)},
-            "line 5: the confidence is empty",
-        ),
-        ("voter,A,B,confidence\nu,1,2,\n", {"confidence": {1: 2}}, "line 2: the confidence is empty; give a level"),
+        ("voter,A,B,confidence\nu,1,2,\n", {"confidence": {1: 2}}, "line 2: the confidence is empty, as in all rows"),
         ("voter,alternative,rank\nu,A,1\nu,B,2\n", {"confidence": {1: 2}}, "there is no column confidence"),
     ],
 )
@@ -89,3 +84,10 @@ def test_bad_confidence(votes, text, options, sentence):
 def test_bad_maps(votes, levels, sentence):
     with pytest.raises(vt.InputError, match=sentence):
         votes(NUMBERS, confidence=levels)
+
+
+def test_an_empty_level_is_worth_the_median_of_the_others(votes):
+    levels = {level: 10.0 * level for level in range(1, 6)}
+    with pytest.warns(vt.InputNote, match="line 5: the confidence is empty and counts as the median of the others, 35"):
+        profile = votes(NUMBERS.replace("B,1,2", "B,1,"), confidence=levels)
+    np.testing.assert_array_equal(profile.counts, [[10, 40], [50, 35], [30, 0]])

@@ -89,7 +89,7 @@ def test_a_table_of_groups(votes, tmp_path):
     [
         ("voter,group\nu,x\nu,y\n", "groups.csv, line 3: voter 'u' is in the group 'y' here"),
         ("voter,group\nx,x\ny,x\n", "groups.csv: none of its voters votes, such as 'x', while 'u' does"),
-        ("voter,team\nu,x\n", "groups.csv: found the columns voter, team; a file of groups needs voter and group"),
+        ("voter,squad\nu,x\n", "groups.csv: found the columns voter, squad; a file of groups needs voter and group"),
         ("voter,group\n", "groups.csv: has a header but no rows"),
         ("voter,group\n,x\n", "groups.csv, line 2: the voter is empty"),
     ],
@@ -108,3 +108,10 @@ def test_groups_that_look_alike_are_remarked_on(votes):
 def test_groups_stand_in_one_place(votes):
     with pytest.raises(vt.InputError, match=r"votes.csv: has a column group, and groups are given besides"):
         votes(TIDY, groups=pl.DataFrame({"voter": ["u"], "group": ["x"]}))
+
+
+def test_a_file_of_groups_may_have_other_common_names(tmp_path):
+    path = tmp_path / "labs.csv"
+    path.write_text("Reviewer,Lab\nu,north\nv,north\n")
+    votes = pl.DataFrame({"voter": ["u", "u", "v", "v"], "alternative": ["A", "B"] * 2, "rank": [1, 2, 2, 1]})
+    assert vt.read(votes, groups=path).groups == {"u": "north", "v": "north"}

@@ -143,3 +143,47 @@ def test_reviews_are_decided(tmp_path):
     path.write_text(HOTCRP)
     with pytest.warns(vt.InputNote):
         assert vt.decide(vt.read(path), rule="mean").winner == "2"
+
+
+# What the systems have in common
+
+RATED = "paper,title,review,reviewername,Overall merit\n"
+
+
+def read(tmp_path, text, **options):
+    path = tmp_path / "reviews.csv"
+    path.write_text(text)
+    return vt.read(path, **options)
+
+
+@pytest.mark.filterwarnings("ignore::veritally.InputNote")
+def test_titles_are_kept_beside_the_numbers_of_papers(tmp_path):
+    profile = read(tmp_path, RATED + "7,Fish,7A,ann,3\n8,Fowl,8A,ann,4\n8,Fowl,8B,bo,5\n")
+    assert profile.alternatives == ("7", "8")
+    assert profile.titles == {"7": "Fish", "8": "Fowl"}
+    outcome = vt.decide(profile)
+    assert outcome.to_frame()["title"].to_list() == ["Fowl", "Fish"]
+    assert outcome.winner == "8"
+    assert vt.decide(profile, "borda").profile.titles == profile.titles
+
+
+@pytest.mark.filterwarnings("ignore::veritally.InputNote")
+def test_papers_of_the_same_title_are_pointed_out(tmp_path):
+    text = RATED + "7,Fish,7A,ann,3\n8,Fish,8A,bo,4\n9,Fowl,9A,bo,5\n"
+    with pytest.warns(vt.InputWarning, match="'Fish' has several of the column paper: 7, 8; these are counted as one"):
+        profile = read(tmp_path, text, columns={"alternative": "title"})
+    assert profile.alternatives == ("Fish", "Fowl")
+
+
+@pytest.mark.filterwarnings("ignore::veritally.InputNote")
+def test_a_paper_that_nobody_rated_is_named(tmp_path):
+    text = RATED + "7,Fish,7A,ann,3\n8,Fowl,8A,bo,\n9,Game,9A,bo,5\n"
+    with pytest.warns(vt.InputWarning, match="nobody gave a value to 8, so it is left out"):
+        assert read(tmp_path, text).alternatives == ("7", "9")
+
+
+@pytest.mark.filterwarnings("ignore::veritally.InputNote")
+def test_lines_are_those_of_an_editor(tmp_path):
+    text = 'paper,reviewer,comment,rating\n7,ann,"one\ntwo\n",3\n8,ann,short,N/A\n7,bo,x,2\n8,bo,y,4\n'
+    with pytest.raises(vt.InputError, match="line 5: 'N/A' in the column rating is not a number"):
+        read(tmp_path, text)

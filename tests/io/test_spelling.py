@@ -48,7 +48,7 @@ def test_frames_are_read_as_files_are(convert):
     assert table["alternative"].to_list() == [" A", "B"]
     with pytest.raises(vt.InputError, match="the frame, row 1: the voter is empty"):
         vt.read(convert(table.with_columns(voter=pl.Series(["u", " "]))))
-    with pytest.raises(vt.InputError, match="row 2: voter 'u' and alternative 'A' stand twice"):
+    with pytest.raises(vt.InputError, match="row 2: voter 'u' and alternative 'A' appear twice"):
         vt.read(convert(pl.concat([table, table[:1]]).with_columns(alternative=pl.Series([" A", "B", "A"]))))
 
 

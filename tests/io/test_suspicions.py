@@ -240,3 +240,13 @@ def test_ranks_from_zero_on_in_one_decision_of_many(votes):
     rows += ["d2,u,A,0", "d2,u,B,1", "d2,u,C,2", "d2,v,A,1", "d2,v,B,0", "d2,v,C,2"]
     with pytest.warns(vt.InputWarning, match=r"2 voters, such as decision 'd2', voter 'u', rank from 0 on"):
         votes("decision,voter,alternative,rank\n" + "\n".join(rows) + "\n")
+
+
+def test_a_value_far_from_all_others_is_pointed_out(tmp_path):
+    rows = [f"v{i},{name},{(i + j) % 5 + 1}" for i in range(7) for j, name in enumerate("ABC")]
+    path = tmp_path / "votes.csv"
+    path.write_text("voter,alternative,value\n" + "\n".join(rows) + "\n")
+    vt.read(path)
+    path.write_text(path.read_text().replace("v3,B,5", "v3,B,55"))
+    with pytest.warns(vt.InputWarning, match="line 12: 55 is far from all other values, 1 to 5; correct it"):
+        vt.read(path)

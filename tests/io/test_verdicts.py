@@ -89,7 +89,7 @@ def test_bad_verdicts(votes):
         votes(lines([row]), "log.jsonl")
     with pytest.raises(vt.InputError, match="no column says whose ranking these are; say which: --columns voter=llm"):
         votes(lines([{"llm": "x", "ranking": ["A", "B"]}]), "log.jsonl")
-    with pytest.raises(vt.InputError, match="alternative 'A' stand twice"), pytest.warns(vt.InputNote):
+    with pytest.raises(vt.InputError, match="alternative 'A' appear twice"), pytest.warns(vt.InputNote):
         votes(lines([{"judge": "x", "ranking": ["A", "A"]}]), "log.jsonl")
 
 

@@ -259,7 +259,7 @@ MESSAGES = {
     "NaN count": (HEADER + "u,A,1,1\nu,B,2,nan\n", "voter 'u', alternative 'B': the count is missing"),
     "empty count": (HEADER + "u,A,1,1\nu,B,2,\n", "voter 'u', alternative 'B': the count is missing"),
     "negative rank": (HEADER + "u,A,-1,1\nu,B,2,1\n", "voter 'u', alternative 'A': the rank is negative"),
-    "twice": (HEADER + "u,A,1,1\nu,B,2,1\nu,A,3,1\n", "line 4: voter 'u' and alternative 'A' stand twice"),
+    "twice": (HEADER + "u,A,1,1\nu,B,2,1\nu,A,3,1\n", "line 4: voter 'u' and alternative 'A' appear twice"),
     "never seen": (
         HEADER + "u,A,1,1\nu,B,2,0\n",
         "voter 'u', alternative 'B': a vote for an alternative this voter never saw",

@@ -66,7 +66,13 @@ def test_a_page_has_the_answer_and_the_reasons(page):
     read = page(outcome, title="Which <papers>?", source="reviews.csv", checksum="ab12", command="veritally …")
     text = words(read)
     assert text.count("Which <papers>?") == 2
-    for heading in ("Alternatives", "Tiers", "Who decided it", "What would change it", "Voters", "Data and settings"):
+    for heading in (
+        "Alternatives",
+        "Who decided the last place",
+        "What would change it",
+        "Voters",
+        "Data and settings",
+    ):
         assert heading in text
     assert "Chosen: Paper <A>, Paper B." in text
     assert "In for sure (95% or more): Paper <A>" in text
@@ -80,8 +86,9 @@ def test_the_table_of_a_page_has_the_numbers_of_the_frame(page):
     outcome = vt.decide(REVIEWS)
     text = words(page(outcome))
     for row in outcome.to_frame().rows(named=True):
-        cells = rf"{re.escape(row['alternative'])} {row['estimate']:.2f} {abs(row['distance']):.2f} .*{row['voters']} "
-        assert re.search(cells + f"{row['count']:g}", text)
+        cells = rf"{re.escape(row['alternative'])} .*% {row['estimate']:.2f} {abs(row['distance']):.2f} .*"
+        assert re.search(cells + f"{row['tier']} [0-9.]+ {row['voters']} {row['count']:g}", text)
+    assert "Tier 1: Paper <A>" in text
 
 
 @pytest.mark.parametrize("rule", ["borda", "learned-universal", "mle", "pairwise"])
@@ -128,7 +135,7 @@ def test_markdown_keeps_names_from_being_markup(tmp_path):
     assert r"Paper \| C" in text
     assert r"Paper \<A\>" in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
-    assert {len(re.findall(r"(?<!\\)\|", line)) for line in rows[:6]} == {10}
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in rows[:6]} == {11}
 
 
 def test_a_csv_report_is_the_frame(tmp_path):
@@ -175,7 +182,7 @@ def test_the_command_writes_reports_of_all_kinds(run, tmp_path):
 def test_a_report_of_the_command_has_what_reading_remarked_on(run, tmp_path):
     (tmp_path / "votes.csv").write_text("voter,alternative,value,confidence\nu,A,1,2\nu,B,2,3\nv,A,2,5\nv,B,4,1\n")
     assert "confidence" in run("--report", "a.html").stderr
-    assert "confidence levels 1 to 5" in (tmp_path / "a.html").read_text()
+    assert "confidence 1, 2, 3, 5 counts as 1, 2.4, 4.9, 8.4" in (tmp_path / "a.html").read_text()
 
 
 def test_top_and_title_need_something_to_show(run, tmp_path):
@@ -191,7 +198,7 @@ def test_a_gate_is_open_where_the_answer_is_sure(run):
     closed = run("--require-sure", 0.9999, "--choose", 3)
     assert closed.exit_code == 1
     assert "Chosen: " in closed.stdout  # what was found is printed all the same
-    assert re.search(r"Not sure enough \(99.99% required\): chance of being among the best 3 only .*%", closed.stderr)
+    assert re.search(r"Not sure enough \(99.99% required\). Chance of being among the best 3: .*%", closed.stderr)
     assert re.search(r"Missing: evidence that separates .+ from .+\.", closed.stderr)
 
 

@@ -27,6 +27,7 @@ from veritally.io.votes import read
 from veritally.outcome import Outcome, TieBreak, WarningLines
 from veritally.panel.panel import Panel
 from veritally.progress import listening
+from veritally.votes.labels import find
 from veritally.votes.profile import Profile
 from veritally.votes.rankings import Ordinal
 
@@ -52,7 +53,53 @@ Examples:
 
 @click.command(epilog=_EXAMPLES, short_help="Decide the votes in a file.")
 @click.argument("file")
-@plugin_option
+@click.option("--choose", type=click.IntRange(min=1), default=1, metavar="K", help="How many alternatives to choose.")
+@click.option(
+    "--report",
+    "reports",
+    multiple=True,
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write a report to show: .html (one page, no network needed), .md, or .csv (a table). May be given twice.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Save a picture: intervals and P(best), or each voter's part in the scores.",
+)
+@click.option("--top", type=click.IntRange(min=1), metavar="K", help="Show only the best K in the picture.")
+@click.option("--title", metavar="TEXT", help="The title of the report and the picture.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (one a line for many decisions).")
+@click.option("--explain", is_flag=True, help="Add each voter's part in it, and what would change it.")
+@click.option(
+    "--require-sure",
+    "required",
+    type=click.FloatRange(0, 1),
+    metavar="PROBABILITY",
+    help="Exit with code 1 if the answer is less sure than this, and say what is missing. Sure means: each chosen "
+    "alternative is among the best with at least this probability.",
+)
+@click.option(
+    "--ballots",
+    type=click.Choice(["value", "rank", "top"]),
+    help="Which column is the vote, or what the cells of a wide table are. With top, only favourites count.",
+)
+@file_options
+@lower_is_better_option
+@groups_option
+@click.option(
+    "--without",
+    multiple=True,
+    metavar="VOTER",
+    help="Leave out a voter, to see what that changes. May be given several times.",
+)
+@click.option(
+    "--panel",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Which voters share errors: a JSON file that vt.Panel wrote; for posterior.",
+)
 @click.option("--rule", metavar="NAME", help="The rule, by name or paper label. Default: posterior.")
 @click.option(
     "--sigma",
@@ -109,23 +156,8 @@ Examples:
     "except with values.",
 )
 @click.option(
-    "--panel",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Which voters share errors: a JSON file that vt.Panel wrote; for posterior.",
-)
-@click.option(
     "--model", type=click.Path(dir_okay=False), metavar="FILE", help="Weights made by veritally train; for learned."
 )
-@click.option(
-    "--ballots",
-    type=click.Choice(["value", "rank", "top"]),
-    help="Which column is the vote, or what the cells of a wide table are. With top, only favourites count.",
-)
-@file_options
-@groups_option
-@click.option("--choose", type=click.IntRange(min=1), default=1, metavar="K", help="How many alternatives to choose.")
-@lower_is_better_option
 @click.option(
     "--tie-break",
     type=click.Choice(["error", "first", "random"]),
@@ -137,32 +169,7 @@ Examples:
     "--points", metavar="N,N,…", help="Points for each position, as many as alternatives, best first; for positional."
 )
 @click.option("--set", "own", multiple=True, metavar="NAME=VALUE", help="A parameter of a rule of your own.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (one a line for many decisions).")
-@click.option("--explain", is_flag=True, help="Add each voter's part in it, and what would change it.")
-@click.option(
-    "--report",
-    "reports",
-    multiple=True,
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Write a report to show: .html (one page, no network needed), .md, or .csv (a table). May be given twice.",
-)
-@click.option(
-    "--plot",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Save a picture: intervals and P(best), or each voter's part in the scores.",
-)
-@click.option("--top", type=click.IntRange(min=1), metavar="K", help="Show only the best K in the picture.")
-@click.option("--title", metavar="TEXT", help="The title of the report and the picture.")
-@click.option(
-    "--require-sure",
-    "required",
-    type=click.FloatRange(0, 1),
-    metavar="PROBABILITY",
-    help="Exit with code 1 if the answer is less sure than this, and say what is missing. Sure means: each chosen "
-    "alternative is among the best with at least this probability.",
-)
+@plugin_option
 @force_option
 def decide(
     file: str,
@@ -184,6 +191,7 @@ def decide(
     unranked: Any,
     confidence: dict[str, float] | None,
     groups: str | None,
+    without: tuple[str, ...],
     choose: int,
     lower_is_better: bool,
     tie_break: Any,
@@ -200,13 +208,13 @@ def decide(
     required: float | None,
     force: bool,
 ) -> None:
-    """Decide the votes in FILE (CSV, TSV, Parquet or JSON Lines; - for standard input).
+    """Decide the votes in FILE (CSV, TSV, Excel, Parquet, JSON or JSON Lines; - for standard input).
 
     FILE has one row per voter and alternative, with the columns voter, alternative, rank and/or value, and optionally
-    count (how much the voter saw of the alternative), multiplicity, decision and group; or one row per look, with the
-    columns voter, alternative, item and value; or one row per voter and a column per alternative, with --ballots; or a
-    column order, such as A > B = C; or comparisons (worker, left, right, winner). It may also hold such orders as text
-    (.orders, .txt), or be PrefLib's (.soc, .soi, .toc, .toi).
+    count (how much the voter saw of the alternative). Other common names are recognised: reviewer, paper, rating.
+    Review exports, battle logs, judge logs, forms exports, comparisons, a column per alternative, orders such as
+    A > B = C and PrefLib's files are read as well: see docs/formats.md. If in doubt, veritally check FILE says what was
+    understood.
     """
     parameters = _given(
         sigma=parse_sigma(*sigma) if sigma else None,
@@ -237,6 +245,8 @@ def decide(
             confidence=confidence,
             columns=columns,
         )
+    if without:
+        profile = _without(profile, without)
     if _has_one_noise(profile, rule, parameters):
         parameters["scale"] = "pooled"
     said = None if panel is None else Panel.read(panel)
@@ -255,6 +265,13 @@ def decide(
     if files.wanted:
         files.save(kept[0], file, notes)
     gate.close()
+
+
+def _without(profile: Profile, names: tuple[str, ...]) -> Profile:
+    """Leave voters out."""
+    known = {str(name): name for name in profile.voters}
+    gone = {find(name, known, "voter") for name in names}
+    return profile.select(voters=[name for name in profile.voters if name not in gone])
 
 
 def _has_one_noise(profile: Profile, rule: str | None, parameters: dict[str, Any]) -> bool:

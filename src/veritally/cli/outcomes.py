@@ -11,12 +11,13 @@ from veritally.cli.screen import NAME, Text, fitted
 from veritally.explain import Explanation
 from veritally.inference.belief import Belief, percent
 from veritally.outcome import Outcome
-from veritally.records import chosen_text
+from veritally.records import chosen_text, titled
 from veritally.report import sentences
 from veritally.votes.labels import visible
 from veritally.votes.profile import Profile
 
 _BAR, _SHORT = 30, 20  # characters
+_TITLE = 32  # characters
 _SHOWN = 10  # voters from each end of a long list of contributions
 _MOST_LEADS = 5  # in one contribution, beyond which shares of the lead say little
 
@@ -133,7 +134,7 @@ def _beliefs(console: Console, outcome: Outcome, belief: Belief) -> Table:
     for rank, j, is_chosen in _ranked(outcome):
         table.add_row(
             rank,
-            Text(str(outcome.alternatives[j]), style="bold green" if is_chosen else ""),
+            Text(titled(outcome, outcome.alternatives[j], _TITLE), style="bold green" if is_chosen else ""),
             *([f"{float(outcome.scores[j]):.{digits}f}"] if anchored else []),
             f"{belief.distance[j]:z.{digits}f}",
             sentences.interval(belief, j),
@@ -161,7 +162,7 @@ def _scores(console: Console, outcome: Outcome) -> Table:
     zero = low - (high - low) / 10 if outcome.method.normalized and low * high > 0 and high > low else 0.0
     lengths = [score - zero for score in scores]
     for rank, j, is_chosen in _ranked(outcome):
-        name = Text(str(outcome.alternatives[j]), style="bold green" if is_chosen else "")
+        name = Text(titled(outcome, outcome.alternatives[j], _TITLE), style="bold green" if is_chosen else "")
         bar = _bar(lengths[j], lengths, "green" if is_chosen else "blue")
         sure = [] if best is None else [percent(best[j])]
         table.add_row(rank, name, f"{scores[j]:.4g}", bar, *sure)

@@ -72,7 +72,7 @@ class Row:
     name
         What it is about.
     middle, low, high
-        An estimate and the ends of its interval; without an interval, a bar from 0 to the ``middle``.
+        An estimate and the ends of its interval; without an interval, a bar from the origin to the ``middle``.
     share
         A number from 0 to 1 that is drawn as a bar beside it; None for none.
     note
@@ -106,6 +106,10 @@ class Chart:
         What the chart shows, for those who cannot see it.
     cut
         How many rows are above a line that is drawn across; None for no line.
+    origin
+        Where a vertical line is drawn; None for no line.
+    reverse
+        Whether numbers grow to the left.
     """
 
     rows: Sequence[Row]
@@ -113,6 +117,8 @@ class Chart:
     note: str
     described: str
     cut: int | None = None
+    origin: float | None = 0.0
+    reverse: bool = False
 
 
 @dataclass(frozen=True)

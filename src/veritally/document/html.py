@@ -88,25 +88,25 @@ def _chart(chart: Chart) -> str:
 
     Of many rows the first have names; the others are thin lines whose names appear under the pointer.
     """
-    ends = [end for row in chart.rows for end in (row.low, row.middle, row.high, 0.0) if end is not None]
+    each = [end for row in chart.rows for end in (row.low, row.middle, row.high, chart.origin)]
+    ends = [end for end in each if end is not None and math.isfinite(end)] or [0.0]
     width = max(ends) - min(ends) or 1.0
 
     def place(x: float) -> float:
-        return 3 + 94 * (x - min(ends)) / width  # per cent, with some room at both ends
+        share = (min(max(x, min(ends)), max(ends)) - min(ends)) / width
+        return 3 + 94 * (1 - share if chart.reverse else share)  # per cent, with some room at both ends
 
     lines = []
     for number, row in enumerate(chart.rows):
         if number == chart.cut:
             lines.append('<div class="cut"></div>')
-        lines.append(_row(row, place, thin=number >= _NAMED))
+        lines.append(_row(row, place, chart.origin, thin=number >= _NAMED))
     marks = "".join(f'<i class="tick" style="left:{place(x):.2f}%">{x:g}</i>' for x in _ticks(min(ends), max(ends)))
     lines.append(f'<div class="row"><span class="name"></span><span class="track">{marks}</span></div>')
     described = html.escape(chart.described)
     note = f" · {_text(chart.note)}" if chart.note else ""
-    return (
-        f'<div class="chart" role="img" aria-label="{described}">\n' + "\n".join(lines) + "\n</div>\n"
-        f'<p class="axis">{_text(chart.scale)}{note}</p>'
-    )
+    head = f'<p class="axis">{_text(chart.scale)}{note}</p>\n'
+    return head + f'<div class="chart" role="img" aria-label="{described}">\n' + "\n".join(lines) + "\n</div>"
 
 
 def _ticks(low: float, high: float) -> list[float]:
@@ -121,12 +121,12 @@ def _ticks(low: float, high: float) -> list[float]:
     return [round(k * step, 12) + 0.0 for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
-def _row(row: Row, place: Callable[[float], float], thin: bool) -> str:
+def _row(row: Row, place: Callable[[float], float], origin: float | None, thin: bool) -> str:
     kind = f"row{' strong' if row.strong else ''}{' thin' if thin else ''}"
-    low, high = (0.0, row.middle) if row.low is None or row.high is None else (row.low, row.high)
+    low, high = (origin or 0.0, row.middle) if row.low is None or row.high is None else (row.low, row.high)
     start, end = sorted((place(low), place(high)))
     drawn = [
-        f'<i class="zero" style="left:{place(0):.2f}%"></i>',
+        "" if origin is None else f'<i class="zero" style="left:{place(origin):.2f}%"></i>',
         f'<i class="span" style="left:{start:.2f}%;width:{end - start:.2f}%"></i>',
         f'<i class="dot" style="left:{place(row.middle):.2f}%"></i>',
     ]

@@ -1,5 +1,6 @@
 """What columns may be called: names that people use, and which of a table's columns is meant."""
 
+import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -101,7 +102,9 @@ def checked(columns: Any) -> dict[str, str]:
         raise InputError(f"columns needs a dictionary such as {{'voter': 'reviewer'}}, not {quoted(columns)}")
     for role in columns:
         if role not in NAMES:
-            raise InputError(f"columns has {quoted(role)}, which is no column of ours; these are {', '.join(NAMES)}")
+            turned = f"; write {columns[role]}={role}" if columns[role] in NAMES else ""
+            names = ", ".join(NAMES)
+            raise InputError(f"columns has {quoted(role)}, which is not one of our names ({names}){turned}")
     taken = [str(column).strip() for column in columns.values()]
     if twice := [column for column in taken if taken.count(column) > 1 and column]:
         roles = [role for role, column in zip(columns, taken, strict=True) if column == twice[0]]
@@ -122,10 +125,9 @@ def mapped(source: Source, columns: Mapping[str, str]) -> Source:
             name for name in table.columns if column and name.strip().casefold() == column.casefold()
         ]
         if column and len(same) != 1:
-            listed = first_few(table.columns, 12)
-            raise InputError(
-                f"{source.place.name}: has no column {quoted(column)} for {role}; its columns are {listed}"
-            )
+            near = difflib.get_close_matches(column, table.columns, n=1)
+            listed = f"did you mean {quoted(near[0])}?" if near else f"its columns are {first_few(table.columns, 12)}"
+            raise InputError(f"{source.place.name}: has no column {quoted(column)} for {role}; {listed}")
         found[role] = same[0] if same else ""
     displaced = [role for role in found if role in table.columns and role not in found.values()]
     names = {role: name for role, name in found.items() if name}

@@ -49,11 +49,9 @@ def with_counts(table: pl.DataFrame, place: Place, said: Options) -> pl.DataFram
         raise InputError(f"{place.name}: has a column count and a column confidence; give one of them")
     worth = _counts(table["confidence"], place, said.confidence)
     if "alternative" not in table.columns:
-        _require_filled(worth.is_null(), place, "")
-        return table.with_columns(worth.alias("confidence"))
+        return table.with_columns(_filled(worth, worth.is_null(), place).alias("confidence"))
     voted = table.select(pl.any_horizontal(pl.col(name).is_not_null() for name in _votes_in(table))).to_series()
-    _require_filled(worth.is_null() & voted, place, ", or leave the vote empty too")
-    return table.drop("confidence").with_columns(worth.alias("count"))
+    return table.drop("confidence").with_columns(_filled(worth, worth.is_null() & voted, place).alias("count"))
 
 
 def of_voters(table: pl.DataFrame) -> Array | None:
@@ -65,9 +63,18 @@ def _votes_in(table: pl.DataFrame) -> list[str]:
     return [name for name in ("rank", "value") if name in table.columns] or ["alternative"]
 
 
-def _require_filled(lacking: pl.Series, place: Place, otherwise: str) -> None:
-    for row in lacking.arg_true().to_list()[:1]:
-        raise InputError(f"{place(row)}: the confidence is empty; give a level{otherwise}")
+def _filled(worth: pl.Series, lacking: pl.Series, place: Place) -> pl.Series:
+    """Let an empty cell beside a vote be worth the median of the others, with a note."""
+    rows = lacking.arg_true().to_list()
+    if not rows:
+        return worth
+    if not worth.count():
+        raise InputError(f"{place(rows[0])}: the confidence is empty, as in all rows; leave the column out")
+    median = float(np.median(worth.drop_nulls().to_numpy()))
+    others = f" (and {len(rows) - 1:,} more)" if len(rows) > 1 else ""
+    note = f"{place(rows[0])}{others}: the confidence is empty and counts as the median of the others, {median:g}"
+    warnings.warn(note, InputNote, stacklevel=6)
+    return worth.to_frame("worth").select(pl.when(lacking).then(median).otherwise(pl.col("worth"))).to_series()
 
 
 def _counts(column: pl.Series, place: Place, given: Mapping[str, float] | None) -> pl.Series:
@@ -86,9 +93,9 @@ def _counts(column: pl.Series, place: Place, given: Mapping[str, float] | None) 
             raise InputError(f"{said} is not a whole number from 1 to 5; say what each level is worth: {_GIVE}")
         raise InputError(f"{said} is not among the levels that are given, {first_few(list(given), 8)}; add it")
     if given is None and any(levels.values()):
-        worth = ", ".join(f"{count:g}" for count in DEFAULT.values())
-        taken = f"confidence levels 1 to 5 count as {worth} looks"
-        source = "a default from ICLR 2018, by how well ratings foretold citations"
+        used = {plain: count for plain, count in DEFAULT.items() if plain in levels.values()}
+        taken = f"confidence {', '.join(used)} counts as {', '.join(f'{count:g}' for count in used.values())}"
+        source = "a default, from how well ratings of five levels foretold citations at ICLR 2018"
         warnings.warn(f"{place.name}: {taken} ({source}); to change that: {_GIVE}", InputNote, stacklevel=6)
     worth_of = {level: known[plain] for level, plain in levels.items() if plain}
     return text.replace_strict(worth_of, default=None, return_dtype=pl.Float64)

@@ -11,6 +11,7 @@ from veritally.io.columns import NAMES, Source, mapped
 from veritally.io.frames import Place
 from veritally.io.groups import groups_in
 from veritally.io.options import Options
+from veritally.io.titles import titles_in
 from veritally.votes.profile import Profile
 
 
@@ -33,7 +34,9 @@ def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
     if read not in (comparisons.to_profile, looks.to_profile):
         table = confidence.with_counts(table, place, said)
     profile = read(table, place, said)
-    return profile if read is comparisons.to_profile else profile.with_facts(groups=groups_in(table, place))
+    if read is comparisons.to_profile:
+        return profile
+    return profile.with_facts(groups=groups_in(table, place), titles=titles_in(table))
 
 
 def _plain(table: pl.DataFrame) -> pl.DataFrame:

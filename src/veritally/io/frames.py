@@ -351,8 +351,8 @@ def _no_cell_twice(flat: Array, cells: int, table: pl.DataFrame, place: Place) -
     row = int(np.setdiff1d(np.arange(len(flat)), first)[0])
     voter, alternative = (table[column][row] for column in ("voter", "alternative"))
     raise InputError(
-        f"{place(row)}: voter {quoted(voter)} and alternative {quoted(alternative)} stand twice; give one row for each,"
-        f" or for single looks {'a value in' if 'item' in table.columns else 'an item and a value in'} each row"
+        f"{place(row)}: voter {quoted(voter)} and alternative {quoted(alternative)} appear twice; give one row for each"
+        f" (or, if these are looks at different items, a column item and a value in each row)"
     )
 
 

@@ -8,10 +8,13 @@ import polars as pl
 
 from veritally.errors import InputError, InputWarning, quoted
 from veritally.io import frames, spelling
+from veritally.io.columns import Source, key, meant
 from veritally.io.frames import Place
 from veritally.io.votes import load
 from veritally.votes.labels import first_few
 from veritally.votes.profile import Profile
+
+_GROUPS = ("group", "lab", "institution", "affiliation", "organization", "organisation", "company", "team", "family")
 
 
 def read_groups(source: Any, profile: Profile) -> Profile:
@@ -20,16 +23,14 @@ def read_groups(source: Any, profile: Profile) -> Profile:
     Parameters
     ----------
     source
-        The path of a file or a data frame with the columns ``voter`` and ``group``, a row for each voter; blank for
-        one who belongs to none. Those who do not vote are ignored.
+        The path of a file or a data frame with the columns ``voter`` and ``group``, or common names for these such as
+        ``reviewer`` and ``lab``, a row for each voter; blank for one who belongs to none. Those who do not vote are
+        ignored.
     profile
         The votes, whose voters the groups are matched to by name.
     """
     table, place = load(source, "group")
-    table = table.rename(frames.plain_names(table.columns, ("voter", "group")))
-    if not {"voter", "group"} <= set(table.columns):
-        found = first_few(table.columns, 12)
-        raise InputError(f"{place.name}: found the columns {found}; a file of groups needs voter and group")
+    table = _named(table, place)
     table, place = frames.filled_rows(table, place)
     if not table.height:
         raise InputError(f"{place.name}: has a header but no rows; it needs a row for each voter")
@@ -49,6 +50,17 @@ def read_groups(source: Any, profile: Profile) -> Profile:
         )
         warnings.warn(f"{place.name}: has {several} under that name; they are left out", InputWarning, stacklevel=3)
     return profile.with_facts(groups={known[name]: group for name, group in given.items() if name in known})
+
+
+def _named(table: pl.DataFrame, place: Place) -> pl.DataFrame:
+    """Return the columns for voters and their groups, which may have other common names."""
+    table = table.rename(frames.plain_names(table.columns, ("voter", "group")))
+    voter = meant("voter", Source(table, place))
+    group = next((name for name in table.columns if key(name) in _GROUPS), None)
+    if voter is None or group is None:
+        found = first_few(table.columns, 12)
+        raise InputError(f"{place.name}: found the columns {found}; a file of groups needs voter and group")
+    return table.select(pl.col(voter).alias("voter"), pl.col(group).alias("group"))
 
 
 def groups_in(table: pl.DataFrame, place: Place) -> dict[Hashable, str]:

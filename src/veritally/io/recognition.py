@@ -1,15 +1,17 @@
 """Tables whose columns have other names than ours: which form is meant, and the same table under our names."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 
 import polars as pl
 
-from veritally.errors import InputError
+from veritally.errors import InputError, InputWarning, quoted, short
 from veritally.io import comparisons, wide
-from veritally.io.columns import Source, candidates, key, meant, option, taken_for
+from veritally.io.columns import OTHER_NAMES, Source, candidates, key, meant, option, taken_for
 from veritally.io.numbers import mostly_numbers, written
 from veritally.io.options import Options
+from veritally.io.titles import title_column
 from veritally.io.versions import latest
 from veritally.votes.labels import first_few
 
@@ -57,7 +59,10 @@ def tidy(source: Source, said: Options) -> Source | None:
         names["item"] = item
     elif "count" not in source.table.columns and (level := meant("confidence", source, taken)) is not None:
         names["confidence"] = level
+    if (title := title_column(source, tuple(names.values()))) is not None:
+        names["title"] = title
     notes = [taken_for(names)]
+    _warn_of_merged(source, alternative)
     own = [name for name in _OPTIONAL if name in source.table.columns and name not in names.values()]
     if "decision" in source.table.columns:
         if _is_verdict(source.table, alternative):
@@ -165,6 +170,20 @@ def _is_verdict(table: pl.DataFrame, alternative: str) -> bool:
     return once and bool(different.height) and bool(words.all())
 
 
+def _warn_of_merged(source: Source, alternative: str) -> None:
+    """Point out alternatives that a user calls by names that several share, such as titles."""
+    if alternative != "alternative" or alternative not in source.place.columns:
+        return
+    codes = [name for name in source.table.columns if key(name) in OTHER_NAMES["alternative"][0]]
+    for code in codes[:1]:
+        several = source.table.group_by(alternative).agg(pl.col(code).unique(maintain_order=True))
+        several = several.filter(pl.col(code).list.len() > 1)
+        for name, own in several.sort(alternative).rows()[:1]:
+            which = f"{quoted(name)} has several of the column {short(code)}: {first_few(own, 3)}"
+            message = f"{source.place.name}: {which}; these are counted as one"
+            warnings.warn(message, InputWarning, stacklevel=6)
+
+
 def _without_blanks(source: Source) -> Source:
     """Leave out rows without a value: reviews that were not written, rather than the lowest there are."""
     read = written(source.table["value"])
@@ -172,5 +191,10 @@ def _without_blanks(source: Source) -> Source:
     blanks = int((~kept).sum())
     if not blanks or not kept.any():
         return source
+    names = source.table["alternative"]
+    gone = [name for name in names.unique(maintain_order=True) if name not in set(names.filter(kept))]
+    if gone:
+        message = f"{source.place.name}: nobody gave a value to {first_few(gone, 5)}, so it is left out"
+        warnings.warn(message if len(gone) == 1 else message.replace("it is", "they are"), InputWarning, stacklevel=6)
     rows = "row without a value is" if blanks == 1 else "rows without a value are"
     return source.filtered(kept, f"{blanks} {rows} left out")

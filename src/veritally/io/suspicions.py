@@ -21,6 +21,7 @@ _ROWS = {
 _JOINTS = {"of", "in", "the", "per"}
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[^\W_A-Za-z]+")
 _GLANCE = 100  # rows that tell whether it is worth while to look at all
+_MANY = 20  # values, of which one may be far from all others
 _CHANCE = 4  # rows or columns; fewer add up or count up by chance
 
 
@@ -38,6 +39,7 @@ def of_votes(ranks: Array | None, values: Array | None, said: Options, where: Wh
         yield from _contradictions(ranks, values, said.lower_is_better, where)
     if said.ballots != "value" and not said.lower_is_better:
         yield from _ranks_among_values(values, where)
+    yield from _outlier(values, where)
 
 
 def of_ranks(ranks: Array, where: Where, remedy: str) -> Iterator[str]:
@@ -76,6 +78,20 @@ def _ranks_among_values(values: Array, where: Where) -> Iterator[str]:
                 f"{where(index)}: the values of each voter are 1, 2, 3, … like ranks, but the largest is taken for the "
                 "best; if 1 is the best, call the column rank or say lower-is-better, else say ballots value"
             )
+
+
+def _outlier(values: Array, where: Where) -> Iterator[str]:
+    """Find a single value that lies farther from all others than these lie apart, as slips of the finger do."""
+    given = values[np.isfinite(values)]
+    if given.size < _MANY:
+        return
+    ordered = np.sort(given)
+    for slip, rest in ((ordered[-1], ordered[:-1]), (ordered[0], ordered[1:])):
+        spread = float(np.ptp(rest))
+        if 0 < spread < min(abs(slip - rest[0]), abs(slip - rest[-1])):
+            for index in _first(values == slip):
+                others = f"{rest[0]:g} to {rest[-1]:g}"
+                yield f"{where(index)}: {slip:g} is far from all other values, {others}; correct it if it is a slip"
 
 
 def _contradictions(ranks: Array, values: Array, lower_is_better: bool, where: Where) -> Iterator[str]:

@@ -1,9 +1,11 @@
 """CSV and TSV."""
 
+import csv
 import io
 import re
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -49,6 +51,25 @@ def read(data: bytes, name: str) -> pl.DataFrame:
     if separator == ";":
         table = _with_points(table, name)
     return table
+
+
+def lines(data: bytes, height: int) -> Sequence[int]:
+    r"""Return the line on which each row begins: those with line breaks in quotes take several.
+
+    >>> lines(b'voter,note\nu,"one\ntwo"\nv,three\n', 2)
+    [2, 4]
+    """
+    regular = range(FIRST_ROW, FIRST_ROW + height)
+    text = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    if text.strip("\n").count("\n") == height:
+        return regular
+    header = text.split("\n", 1)[0]
+    rows = csv.reader(io.StringIO(text), delimiter=max(",\t;", key=header.count))
+    found, end = [], 0
+    for row in rows:
+        found += [end + 1] if row else []
+        end = rows.line_num
+    return found[1:] if len(found) == height + 1 else regular
 
 
 def _with_points(table: pl.DataFrame, name: str) -> pl.DataFrame:

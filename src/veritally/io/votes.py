@@ -257,7 +257,10 @@ def _table_in(file: _File) -> "tuple[pl.DataFrame, Place]":
     module = _module(file.format)
     table = spelling.in_one_form(module.read(file.data, file.name), file.name)
     first = module.FIRST_ROW
-    return table, frames.Place(file.name, module.UNIT, range(first, first + table.height))
+    lines = range(first, first + table.height)
+    if file.format == "text":
+        lines = module.lines(file.data, table.height)
+    return table, frames.Place(file.name, module.UNIT, lines)
 
 
 def _format_for(path: str | PathLike[str], formats: dict[str, str]) -> str:

@@ -1,5 +1,6 @@
 """The answer as a document: what comes out, how sure that is, why, and how to repeat it."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -9,7 +10,7 @@ from veritally.document import Block, Bullets, Chart, Heading, Paragraph, Row, S
 from veritally.explain import Explanation
 from veritally.inference.belief import percent
 from veritally.outcome import Outcome
-from veritally.records import chosen_text, seen_by
+from veritally.records import chosen_text, plain_means, seen_by, titled
 from veritally.report import sentences
 from veritally.versions import versions
 from veritally.votes.labels import visible
@@ -18,6 +19,7 @@ _MOST_DECISIONS = 100  # that are shown in full
 _MOST_VOTERS = 200  # rows of a table of voters
 _MOST_TIERS = 12  # that are listed
 
+_ORDER = "In order of the estimate. The chance also depends on how much is known, so it may be in another order."
 _MODEL = (
     "Probabilities follow from a model: counts mean what they say, and voters err independently unless a panel says "
     "otherwise. The documentation (limits) says how well such probabilities agree with known truths."
@@ -69,8 +71,9 @@ def _single(outcome: Outcome) -> list[Block]:
         *(Paragraph(visible(line)) for line in lines),
         _chart(outcome),
         Heading("Alternatives"),
+        *([Paragraph(_ORDER)] if outcome.belief is not None else []),
         alternatives(outcome),
-        *_tiers(outcome),
+        *(_tiers(outcome) if outcome.choose == 1 else []),
         *_reasons(outcome, explanation),
         *_voters(outcome, explanation),
     ]
@@ -100,58 +103,71 @@ def _many(outcome: Outcome) -> list[Block]:
 
 
 def _chart(outcome: Outcome) -> Chart:
-    """Draw distances from the winner and chances, or scores where no more is known."""
+    """Draw estimates or distances from the winner with chances, or scores where no more is known."""
     belief, k = outcome.belief, outcome.choose
+    best = "chance of being best" if k == 1 else f"chance of being among the best {k}"
+    note = "" if outcome.p_chosen is None else f"right: {best}"
+    origin: float | None = 0.0
+    if belief is None:
+        middle, scale = outcome.scores, f"Score by {outcome.rule}"
+    elif k > 1 and bool(outcome.profile.ballots.anchored):
+        middle, low, high, origin = outcome.scores, belief.low, belief.high, None
+        scale = "Estimate with its 95% interval"
+    else:
+        middle, low, high = belief.distance, belief.distance_low, belief.distance_high
+        unit = " in σ, the noise of one observation," if belief.in_sigma else ""
+        scale = f"How far behind the first,{unit} with 95% interval (better to the right)"
     rows = []
     for place, j in enumerate(outcome.ordered_positions()):
         chance = None if outcome.p_chosen is None else float(outcome.p_chosen[j])
-        if belief is None:
-            middle, low, high = float(outcome.scores[j]), None, None
-        else:
-            middle, high, low = (-float(x[j]) for x in (belief.distance, belief.distance_low, belief.distance_high))
-        note = f"{outcome.scores[j]:.4g}" if chance is None else percent(chance)
-        rows.append(Row(visible(str(outcome.alternatives[j])), middle, low, high, chance, note, strong=place < k))
-    best = "chance of being best" if k == 1 else f"chance of being among the best {k}"
-    note = f"right: {best}"
-    if belief is None:
-        scale, note = f"Score by {outcome.rule}", "" if outcome.p_chosen is None else note
-    else:
-        unit = "σ, the noise of one observation" if belief.in_sigma else "the unit of the votes"
-        scale = f"Behind the winner, in {unit}: worse to the left; lines are 95% intervals"
+        start, end = (None, None) if belief is None else (float(low[j]), float(high[j]))
+        text = f"{outcome.scores[j]:.4g}" if chance is None else percent(chance)
+        name = visible(titled(outcome, outcome.alternatives[j]))
+        rows.append(Row(name, float(middle[j]), start, end, chance, text, strong=place < k))
     described = f"{scale}; {note}. The table below has the numbers."
-    return Chart(rows, scale, note, described, cut=k if 1 < k < len(rows) else None)
+    cut = k if 1 < k < len(rows) else None
+    return Chart(rows, scale, note, described, cut, origin, reverse=belief is not None and origin is not None)
 
 
 def alternatives(outcome: Outcome) -> Table:
-    """Return the table of alternatives, best first."""
-    belief, k = outcome.belief, outcome.choose
+    """Return the table of alternatives, best first, what matters most on the left."""
+    belief, k, titles = outcome.belief, outcome.choose, outcome.profile.titles
     voters, counts = seen_by(outcome)
-    columns: dict[str, list[str]] = {}
     order = outcome.ordered_positions()
+    names = [outcome.alternatives[j] for j in order]
+    columns: dict[str, list[str]] = {}
+    if outcome.p_chosen is not None:
+        columns["P(best)" if k == 1 else f"P(best {k})"] = [percent(outcome.p_chosen[j]) for j in order]
     if belief is None:
         columns["Score"] = [f"{outcome.scores[j]:.4g}" for j in order]
     else:
         digits = sentences.decimals(belief)
-        if bool(outcome.profile.ballots.anchored):
-            columns["Estimate"] = [f"{float(outcome.scores[j]):.{digits}f}" for j in order]
-        unit = " (σ)" if belief.in_sigma else ""
-        columns[f"Behind{unit}"] = [f"{belief.distance[j]:z.{digits}f}" for j in order]
-        columns["95% interval"] = [sentences.interval(belief, j) for j in order]
-    if outcome.p_chosen is not None:
-        columns["P(best)" if k == 1 else f"P(best {k})"] = [percent(outcome.p_chosen[j]) for j in order]
-    if belief is not None:
         if k > 1:
             standing = dict.fromkeys(outcome.cut.inside, "in") | dict.fromkeys(outcome.cut.outside, "out")
-            columns["Standing"] = [standing.get(outcome.alternatives[j], "borderline") for j in order]
-        tier_of = {j: tier for tier, own in enumerate(outcome.clear_tiers, 1) for j in own}
-        columns["Tier"] = [str(tier_of[j]) for j in order]
+            columns["Standing"] = [standing.get(name, "borderline") for name in names]
+        anchored, unit = bool(outcome.profile.ballots.anchored), " (σ)" if belief.in_sigma else ""
+        if anchored:
+            columns["Estimate"] = [f"{float(outcome.scores[j]):.{digits}f}" for j in order]
+        if anchored and k > 1:  # where distances from the first say little
+            columns["95% interval"] = [f"{belief.low[j]:.{digits}f} to {belief.high[j]:.{digits}f}" for j in order]
+        else:
+            columns[f"Behind{unit}"] = [f"{belief.distance[j]:z.{digits}f}" for j in order]
+            columns["95% interval"] = [sentences.interval(belief, j) for j in order]
+        if k == 1:
+            tier_of = {j: tier for tier, own in enumerate(outcome.clear_tiers, 1) for j in own}
+            columns["Tier"] = [str(tier_of[j]) for j in order]
+    if (means := plain_means(outcome)) is not None:
+        columns["Plain mean"] = ["" if math.isnan(means[j]) else f"{means[j]:.3g}" for j in order]
     columns["Voters"] = [f"{voters[j]:g}" for j in order]
     columns["Count"] = [f"{counts[j]:g}" for j in order]
     tied = outcome.tier_positions
     rank = {j: str(1 + sum(map(len, tied[:place]))) for place, own in enumerate(tied) for j in own}
-    names = [visible(str(outcome.alternatives[j])) for j in order]
-    rows = [[rank[j], name, *cells] for j, name, *cells in zip(order, names, *columns.values(), strict=True)]
-    return Table.of(["Rank", "Alternative", *columns], rows, texts=2)
+    texts = [[rank[j], visible(str(name))] for j, name in zip(order, names, strict=True)]
+    if titles is not None:
+        texts = [[*text, visible(titles.get(str(name), ""))] for text, name in zip(texts, names, strict=True)]
+    rows = [[*text, *cells] for text, *cells in zip(texts, *columns.values(), strict=True)]
+    header = ["Rank", "Alternative", *([] if titles is None else ["Title"])]
+    return Table.of([*header, *columns], rows, texts=len(header))
 
 
 def _tiers(outcome: Outcome) -> list[Block]:
@@ -162,8 +178,9 @@ def _tiers(outcome: Outcome) -> list[Block]:
     listed = [f"Tier {t}: {', '.join(map(str, tier))}" for t, tier in enumerate(tiers[:_MOST_TIERS], 1)]
     if len(tiers) > _MOST_TIERS:
         listed.append(f"{len(tiers) - _MOST_TIERS} more tiers: see the table")
-    pairs = n * (n - 1) // 2
-    wrong = f"Of all {pairs:,} pairs, about {outcome.expected_kendall:.1f} are expected to be in the wrong order here"
+    pairs, wrong_pairs = n * (n - 1) // 2, outcome.expected_kendall
+    number = f"{wrong_pairs:.1f}" if wrong_pairs < 10 else f"{wrong_pairs:.0f}"
+    wrong = f"Of all {pairs:,} pairs, about {number} are expected to be in the wrong order here"
     order, more = ", ".join(map(str, outcome.kendall_ranking[:_MOST_TIERS])), ", …" if n > _MOST_TIERS else ""
     better = "" if outcome.kendall_ranking == outcome.ordered else f". The order with the fewest is {order}{more}"
     return [
@@ -181,7 +198,8 @@ def _reasons(outcome: Outcome, explanation: Explanation) -> list[Block]:
     """Say who decided it, what would change it, and what was estimated."""
     decided = [Paragraph(visible(line)) for line in sentences.decided_by(outcome, explanation)]
     changes = [visible(line) for line in sentences.what_if(explanation)]
-    blocks: list[Block] = [Heading("Who decided it"), *decided] if decided else []
+    title = "Who decided it" if outcome.choose == 1 else "Who decided the last place"
+    blocks: list[Block] = [Heading(title), *decided] if decided else []
     if changes:
         blocks += [Heading("What would change it"), Bullets(changes)]
     found = [] if outcome.p_best is None else sentences.findings(outcome)

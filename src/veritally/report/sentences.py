@@ -1,6 +1,7 @@
 """Sentences about an outcome: who won, how sure that is, and what would change it."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from veritally.explain import Explanation
 from veritally.inference.belief import CLEAR, LEVEL, Belief, percent
 from veritally.inference.pooling import POOLED
 from veritally.outcome import Outcome
-from veritally.records import chosen_text, join_names
+from veritally.records import chosen_text, join_names, list_names
 from veritally.votes.description import claims
 
 _WORTH_SAYING = 0.01  # of a probability
@@ -17,7 +18,6 @@ _FEWEST = 2  # alternatives
 _NAMED = 3  # voters on each side of the lead
 ROUNDING = 1e-9  # of the largest contribution
 _MOST_NEAR = 6  # alternatives named that the winner is not clearly better than
-_MOST_BORDERLINE = 12  # alternatives named at the cut
 _MOST_PIVOTAL = 10  # voters named whose absence would change the choice
 
 SIGMA = "σ, the noise (standard deviation) of one observation"
@@ -39,7 +39,11 @@ def voters(outcome: Outcome) -> str:
     whole = float(np.sum(times[np.any(np.asarray(outcome.profile.counts) > 0, axis=-1)]))
     ballots = "" if whole == outcome.voters else f" on {outcome.voters} ballot{'s' if outcome.voters > 1 else ''}"
     number = outcome.effective_voters
-    worth = "" if number is None else f", worth about {number:.1f} of the best of them"
+    worth = ""
+    if number is not None:
+        worth = (
+            f", worth about {number:.1f} of the best of them ({outcome.independent_voters:.1f} if none shared errors)"
+        )
     return f"{whole:g} voter{'s' if whole != 1 else ''}{ballots}{worth}"
 
 
@@ -77,7 +81,7 @@ def decided_by(outcome: Outcome, explanation: Explanation) -> list[str]:
     hurt = [f"{name} ({part:+.3g})" for name, part in reversed(parts[-_NAMED:]) if part < 0]
     lines.append(f"Decided by {join_names(helped or ['nobody'])}; against it: {join_names(hurt or ['nobody'])}.")
     if not explanation.adds_up:
-        unit = "" if outcome.belief is None else " in scores"
+        unit = " in scores" if outcome.belief is not None and outcome.belief.in_sigma else ""
         lead = f"the lead of {explanation.winner} over {explanation.runner_up} ({explanation.lead:.3g}{unit})"
         lines.append(f"Each number is what {lead} loses without that voter.")
     return lines
@@ -157,17 +161,21 @@ def _others(outcome: Outcome) -> str:
 def _cut(outcome: Outcome) -> list[str]:
     """Say who is among the chosen for sure, who is borderline and who is out."""
     inside, borderline, outside = outcome.cut
-    sure = dict(zip(outcome.alternatives, outcome.p_chosen, strict=True))
-    lines = [f"In for sure ({LEVEL:.0%} or more): {', '.join(map(str, inside)) or 'none'}."]
-    if borderline:
-        named = [f"{name} ({percent(sure[name])})" for name in borderline[:_MOST_BORDERLINE]]
-        more = f" and {len(borderline) - len(named)} more" if len(borderline) > len(named) else ""
-        lines.append(f"Borderline: {', '.join(named)}{more}.")
-    if len(outside) > _MOST_NEAR:
-        lines.append(f"Out ({1 - LEVEL:.0%} or less): the other {len(outside)}.")
-    elif outside:
-        lines.append(f"Out ({1 - LEVEL:.0%} or less): {', '.join(map(str, outside))}.")
+    first = set(outcome.ordered[: outcome.choose])
+    lines = [f"In for sure ({LEVEL:.0%} or more): {list_names(inside) or 'none'}."]
+    for which, chosen in (("chosen", True), ("not chosen", False)):
+        if own := [name for name in borderline if (name in first) == chosen]:
+            lines.append(f"Borderline, {which}: {list_names(with_chances(outcome, own))}.")
+    if outside:
+        named = list_names(outside) if len(outside) <= _MOST_NEAR else f"the other {len(outside)}"
+        lines.append(f"Out ({1 - LEVEL:.0%} or less): {named}.")
     return lines
+
+
+def with_chances(outcome: Outcome, names: Sequence[Any]) -> list[str]:
+    """Return names with the probability of being among the best."""
+    sure = dict(zip(outcome.alternatives, outcome.p_chosen, strict=True))
+    return [f"{name} ({percent(sure[name])})" for name in names]
 
 
 def shortfall(outcome: Outcome, required: float) -> str | None:
@@ -182,8 +190,8 @@ def shortfall(outcome: Outcome, required: float) -> str | None:
     rivals = [name for name in outcome.ordered[k:] if sure[name] > 1 - max(required, LEVEL)] or outcome.ordered[
         k : k + 1
     ]
-    named = join_names([f"{name} {percent(sure[name])}" for name in short])
-    missing = f"Not sure enough ({100 * required:g}% required): chance of being {what} only {named}."
+    missing = f"Not sure enough ({100 * required:g}% required). Chance of being {what}: "
+    missing += f"{join_names(with_chances(outcome, short))}."
     if not rivals:
         return missing
     few = [*rivals[: _MOST_NEAR - 1], f"{len(rivals) - _MOST_NEAR + 1} others"] if len(rivals) > _MOST_NEAR else rivals
@@ -244,7 +252,8 @@ def panel(outcome: Outcome) -> list[str]:
     lines = shared(outcome)
     if outcome.details.get("leniency", 0) > 0:
         spread = float(outcome.details["leniency"])
-        lines.append(f"Allowed for: voters' leniency, which differs by about {spread:.2g} (standard deviation).")
+        own = "" if outcome.panel is None else "; with a panel, each voter's own is not estimated"
+        lines.append(f"Allowed for: voters' leniency, which differs by about {spread:.2g} (standard deviation){own}.")
     return lines
 
 
@@ -298,7 +307,7 @@ def what_if(explanation: Explanation) -> list[str]:
         return f"{what} would be {join_names(names)}"
 
     lines = [
-        f"Without {name} {would(names) if names else 'there would be nothing to decide by'}."
+        f"Without {name}: {would(names) if names else 'nothing to decide by'}."
         for name, names in list(explanation.pivotal.items())[:_MOST_PIVOTAL]
     ]
     if (more := len(explanation.pivotal) - _MOST_PIVOTAL) > 0:
@@ -310,5 +319,8 @@ def what_if(explanation: Explanation) -> list[str]:
     counts = np.asarray(explanation.outcome.profile.counts)
     if np.ptp(counts[counts > 0]) > 0:
         equal = would(explanation.equal_counts) if explanation.counts_mattered else f"{what} would be the same"
-        lines.append(f"With equal counts {equal}.")
+        lines.append(f"With equal counts: {equal}.")
+    if (plain := explanation.without_leniency) is not None:
+        changed = set(plain) != set(now) or len(plain) > k
+        lines.append(f"Without allowing for leniency: {would(plain) if changed else f'{what} would be the same'}.")
     return lines

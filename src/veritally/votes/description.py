@@ -13,6 +13,7 @@ from veritally.votes.labels import first_few
 from veritally.votes.oddities.finding import odd_voters
 from veritally.votes.profile import Profile
 from veritally.votes.rankings import Ordinal, Rankings
+from veritally.votes.values import Values
 
 _ABSURD = 100  # times the median count: worth a second look
 _PLAIN = 1e9  # numbers that are written with all their digits
@@ -42,6 +43,8 @@ class Description:
         How many voters all ballots stand for.
     groups, items
         Groups of voters, and items that they looked at, in words; None if there are none.
+    values
+        The range of the values, in words; None if votes are of another kind.
     """
 
     decisions: int
@@ -54,6 +57,7 @@ class Description:
     multiplicity: float
     groups: str | None = None
     items: str | None = None
+    values: str | None = None
 
     @property
     def _standing(self) -> str:
@@ -66,13 +70,13 @@ class Description:
         low, median, high = self.counts
         shapes = ", ".join(f"{number} {shape}" for shape, number in self.ballots.items() if number)
         counts = f"all {low:g}" if low == high else f"{low:g} to {high:g}, median {median:g}"
+        facts = {"Values": self.values, "Counts": counts, "Groups": self.groups, "Items": self.items}
         return [
             ("Decisions", str(self.decisions)),
             ("Voters", _span(self.voters) + self._standing),
             ("Alternatives", _span(self.alternatives)),
             ("Votes", f"{self.kind}: {shapes}"),
-            ("Counts", counts),
-            *((label, text) for label, text in (("Groups", self.groups), ("Items", self.items)) if text is not None),
+            *((label, text) for label, text in facts.items() if text is not None),
         ]
 
 
@@ -83,7 +87,7 @@ def describe(profile: Profile) -> Description:
     >>> describe(Profile(ranks=[[1, 2, 3], [1, 0, 0]], counts=[[3, 3, 3], [1, 1, 0]])).ballots
     {'complete': 1, 'with ties or several blanks': 0, 'partial': 1, 'empty': 0}
     """
-    kind = profile.kind
+    kind, values = profile.kind, _values(profile)
     found = odd_voters(profile)
     of_voters = [oddity.sentence for oddity in found]
     constant = [name for oddity in found if oddity.what == "constant" for name in oddity.voters]
@@ -111,7 +115,16 @@ def describe(profile: Profile) -> Description:
         multiplicity=sum(float(np.sum(one.multiplicity)) for one in singles),
         groups=_groups(profile),
         items=_items(profile),
+        values=values,
     )
+
+
+def _values(profile: Profile) -> str | None:
+    """Say from where to where values go."""
+    if not isinstance(profile.ballots, Values):
+        return None
+    given = np.asarray(profile.values)[np.isfinite(np.asarray(profile.values))]
+    return f"{given.min():g} to {given.max():g}" if given.size else None
 
 
 def _groups(profile: Profile) -> str | None:

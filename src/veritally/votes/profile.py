@@ -78,6 +78,7 @@ class Profile:
     groups: Mapping[Hashable, str] | None
     items: Items | None
     role_names: tuple[str, ...] | None
+    titles: Mapping[str, str] | None
 
     def __init__(
         self,
@@ -120,6 +121,7 @@ class Profile:
         self._set("groups", None)
         self._set("items", None)
         self._set("role_names", None)
+        self._set("titles", None)
         for message in self.warnings:
             warnings.warn(message, InputWarning, stacklevel=2)
 
@@ -135,6 +137,7 @@ class Profile:
             **batch,
             groups=groups or None,
             items=None,
+            titles=None,
             alternative_labels=Labels(n, tuple(f"{alternative}{j + 1}" for j in range(n))),
             voter_labels=Labels(m, tuple(f"{voter}{i + 1}" for i in range(m))),
         )
@@ -150,6 +153,7 @@ class Profile:
         new._set("groups", None)
         new._set("items", None)
         new._set("role_names", None)
+        new._set("titles", None)
         return new
 
     def _validated(
@@ -187,9 +191,14 @@ class Profile:
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
-    def with_facts(self, groups: Mapping[Hashable, str] | None = None, items: Items | None = None) -> Self:
-        """Return a profile with groups of voters, or with the items that they looked at, by name."""
-        return self._with(groups=groups or self.groups, items=items or self.items)
+    def with_facts(
+        self,
+        groups: Mapping[Hashable, str] | None = None,
+        items: Items | None = None,
+        titles: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Return a profile with groups of voters, items that they looked at, or titles of alternatives, by name."""
+        return self._with(groups=groups or self.groups, items=items or self.items, titles=titles or self.titles)
 
     def with_roles(self, roles: Array, names: Sequence[str]) -> Self:
         """Return a profile with the role of each alternative on each ballot.
