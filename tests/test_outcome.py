@@ -285,6 +285,7 @@ def test_frames_of_three_kinds(backend, type_):
         "score": [1.5, 1.5, 0],
         "rank": [1, 1, 3],
         "winner": [True, True, False],
+        "chosen": [True, True, False],
         "voters": [1, 1, 1],
         "count": [1, 1, 1],
     }
@@ -303,7 +304,7 @@ def test_frames_say_how_sure_it_is():
         np.testing.assert_allclose(frame["estimate_low"], np.ravel(outcome.belief.low))
         np.testing.assert_allclose(frame["estimate_high"], np.ravel(outcome.belief.high))
         assert frame["tier"].to_list() == [1] * len(frame)
-    plain = ["alternative", "score", "rank", "winner", "voters", "count"]
+    plain = ["alternative", "score", "rank", "winner", "chosen", "voters", "count"]
     assert vt.decide(profile, "borda").to_frame().columns == plain
 
 

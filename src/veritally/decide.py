@@ -23,11 +23,13 @@ from veritally.votes.claims import believable
 from veritally.votes.combine import concat
 from veritally.votes.kinds import by_kind
 from veritally.votes.oddities.finding import odd_voters
+from veritally.votes.pairs import Pairs
 from veritally.votes.profile import Profile
 
 _LARGEST = 1e150  # of a score, in absolute value
 _INSTEAD_OF_LENIENCY = {"sigma", "leniency", "noise", "count_error"}  # parameters with which it is not estimated
 _PIECE = 20_000  # voters × alternatives² that are decided together
+_FEW_JUDGES, _MANY_COMPARISONS = 10, 30
 _MOST_AT_ONCE = 100  # decisions
 
 
@@ -155,6 +157,8 @@ class Question:
         remarks = tuple(oddity.sentence for oddity in odd_voters(profile, None if panel is None else panel.group_of))
         if panel is not None:
             remarks += panel.remarks(profile)
+        elif isinstance(profile.ballots, Pairs) and _takes_panel(info):
+            remarks += _taste(profile)
         if ignores_panel:
             remarks += (f"the rule {info.name} ignores groups and shared items; use posterior to account for them",)
         claims: Mapping[int, str] = {}
@@ -228,6 +232,20 @@ class Question:
             panel=self.panel,
             remarks=self.remarks,
         )
+
+
+def _taste(profile: Profile) -> tuple[str, ...]:
+    """Warn of few voters with many comparisons each, whose taste passes for evidence."""
+    times = np.sum(np.asarray(profile.pairs), axis=(-1, -2))
+    voters, each = (
+        int(np.max(np.sum(times > 0, axis=-1))),
+        float(np.mean(times[times > 0]) if np.any(times > 0) else 0.0),
+    )
+    if voters > _FEW_JUDGES or each < _MANY_COMPARISONS:
+        return ()
+    who = "1 voter made" if voters == 1 else f"{voters} voters made"
+    taste = "a voter's own taste counts as evidence each time, so the answer may be too sure"
+    return (f"{who} about {each:.0f} comparisons each; {taste}",)
 
 
 def _takes_panel(info: RuleInfo) -> bool:

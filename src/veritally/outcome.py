@@ -328,12 +328,15 @@ class Outcome:
         if self.p_chosen is None:
             return None
 
-        def least(one: "Outcome") -> float:
-            marks = among_best(np.asarray(one.scores), np.asarray(one._columns(one.fit.rounding)), one.choose)
-            chosen = np.flatnonzero(marks) if one.tie_break == "error" else one.ordered_positions()[: one.choose]
-            return float(np.min(np.asarray(one.p_chosen)[chosen]))
+        return self._each(lambda one: float(np.min(np.asarray(one.p_chosen)[one.chosen_positions])))
 
-        return self._each(least)
+    @property
+    def chosen_positions(self) -> list[int]:
+        """Positions of the chosen of a single decision; of all who share the last place, if a tie is not broken."""
+        if self.tie_break != "error":
+            return self.ordered_positions()[: self.choose]
+        marks = among_best(np.asarray(self.scores), np.asarray(self._columns(self.fit.rounding)), self.choose)
+        return [int(j) for j in np.flatnonzero(marks)]
 
     @property
     def expected_kendall(self) -> Any:
@@ -477,11 +480,12 @@ class Outcome:
     def to_frame(self, backend: str = "polars") -> Any:
         """Return a tidy frame with a row for each alternative, best first; ties share the better rank.
 
-        Columns, where they apply: ``decision``, ``alternative``, ``score``, ``rank``, ``winner``; ``voters``, how many
-        saw it, and ``count``, how much they saw of it in total; ``p_best``; from rules with a :attr:`belief` also
-        ``p_chosen`` (P(among the best ``choose``)), ``tier``, ``estimate``, ``estimate_low``, ``estimate_high`` (the
-        score and its 95% interval), ``distance``, ``distance_low``, ``distance_high`` (how far behind the winner) and
-        ``distance_unit``. ``backend`` is ``"polars"``, ``"pandas"`` or ``"pyarrow"``.
+        Columns, where they apply: ``decision``, ``alternative``, ``title``, ``score``, ``rank``, ``winner``,
+        ``chosen``; ``voters``, how many saw it, and ``count``, how much they saw of it in total; ``p_best``; from rules
+        with a :attr:`belief` also ``p_chosen`` (P(among the best ``choose``)), ``tier``, ``estimate``,
+        ``estimate_low``, ``estimate_high`` (the score and its 95% interval) with ``estimate_unit``, ``distance``,
+        ``distance_low``, ``distance_high`` (how far behind the winner) with ``distance_unit``. ``backend`` is
+        ``"polars"``, ``"pandas"`` or ``"pyarrow"``.
         """
         import narwhals as nw
 

@@ -97,19 +97,22 @@ def alternative_rows(outcome: "Outcome") -> list[dict[str, Any]]:
     """Return a row for each alternative of a single decision, best first; those that tie share the better rank."""
     rows, rank, titles = [], 1, outcome.profile.titles
     voters, counts = seen_by(outcome)
+    chosen = set(outcome.chosen_positions)
     tier_of = {} if outcome.belief is None else {j: t for t, tier in enumerate(outcome.clear_tiers, 1) for j in tier}
     for tied in outcome.tier_positions:
         for j in tied:
             row: dict[str, Any] = {"alternative": outcome.alternatives[j]}
             row |= {} if titles is None else {"title": titles.get(str(row["alternative"]), "")}
             row["score"] = float(outcome.scores[j])
-            row |= {"rank": rank, "winner": rank == 1, "voters": voters[j], "count": counts[j]}
+            row |= {"rank": rank, "winner": rank == 1, "chosen": j in chosen}
+            row |= {"voters": voters[j], "count": counts[j]}
             if outcome.p_best is not None:
                 row["p_best"] = float(outcome.p_best[j])
             if outcome.belief is not None:
                 row |= {"p_chosen": float(outcome.p_chosen[j]), "tier": tier_of[j]}
                 row |= {"estimate": float(outcome.scores[j])}
                 row |= {f"estimate_{end}": float(getattr(outcome.belief, end)[j]) for end in ("low", "high")}
+                row["estimate_unit"] = "votes" if outcome.profile.ballots.anchored else "spread of the truths"
                 row |= {name: float(getattr(outcome.belief, name)[j]) for name in DISTANCES}
                 row["distance_unit"] = outcome.distance_unit
             rows.append(row)
@@ -183,19 +186,16 @@ def alternatives_table(outcome: "Outcome") -> tuple[Table, str]:
     if outcome.belief is not None:
         unit = "" if outcome.distance_unit == "votes" else "σ "
         chance = "P(best)" if outcome.choose == 1 else f"P(best {outcome.choose})"
-        numbers = {
-            "distance": f"{unit}behind",
-            "tier": "tier",
-            "p_chosen": chance,
-            "voters": "voters",
-            "count": "count",
-        }
+        seen = {"voters": "voters", "count": "count"}
+        numbers = {"distance": f"{unit}behind", "interval": "95% interval", "p_chosen": chance, "tier": "tier", **seen}
     elif outcome.p_best is not None:
         numbers = {"score": "score", "p_best": "P(best)", "voters": "voters", "count": "count"}
 
-    def text(name: str, number: float) -> str:
-        return percent(number) if name.startswith("p_") else f"{number:.4g}"
+    def text(name: str, cell: Any) -> str:
+        return cell if isinstance(cell, str) else percent(cell) if name.startswith("p_") else f"{cell:.3g}"
 
+    for row in rows if outcome.belief is not None else []:
+        row["interval"] = f"{row['distance_low']:.3g} to {row['distance_high']:.3g}" if row["distance_high"] else ""
     cells = [
         [str(row["rank"]), str(row["alternative"]), *(text(name, row[name]) for name in numbers)]
         for row in rows[:_MOST_ROWS]

@@ -1,5 +1,7 @@
 """Groups of voters: in a column of the votes, in a table of its own, and written back."""
 
+import json
+
 import polars as pl
 import pytest
 
@@ -106,7 +108,7 @@ def test_groups_that_look_alike_are_remarked_on(votes):
 
 
 def test_groups_stand_in_one_place(votes):
-    with pytest.raises(vt.InputError, match=r"votes.csv: has a column group, and groups are given besides"):
+    with pytest.raises(vt.InputError, match="the votes have groups themselves"):
         votes(TIDY, groups=pl.DataFrame({"voter": ["u"], "group": ["x"]}))
 
 
@@ -115,3 +117,15 @@ def test_a_file_of_groups_may_have_other_common_names(tmp_path):
     path.write_text("Reviewer,Lab\nu,north\nv,north\n")
     votes = pl.DataFrame({"voter": ["u", "u", "v", "v"], "alternative": ["A", "B"] * 2, "rank": [1, 2, 2, 1]})
     assert vt.read(votes, groups=path).groups == {"u": "north", "v": "north"}
+
+
+@pytest.mark.filterwarnings("ignore::veritally.InputNote")
+def test_judges_who_rank_at_many_items_can_be_put_into_families(tmp_path):
+    log = tmp_path / "log.jsonl"
+    rows = [{"judge": judge, "item": k, "ranking": ["A", "B", "C"]} for judge in ("j1", "j2", "j3") for k in range(2)]
+    log.write_text("\n".join(map(json.dumps, rows)))
+    families = pl.DataFrame({"judge": ["j1", "j2"], "family": ["f", "f"]})
+    groups = vt.read(log, groups=families).groups
+    assert groups == {f"{judge}, {k}": "j3" if judge == "j3" else "f" for judge in ("j1", "j2", "j3") for k in range(2)}
+    log.write_text("\n".join(json.dumps(row | {"group": "g"}) for row in rows))
+    assert set(vt.read(log).groups.values()) == {"g"}

@@ -250,3 +250,13 @@ def test_a_value_far_from_all_others_is_pointed_out(tmp_path):
     path.write_text(path.read_text().replace("v3,B,5", "v3,B,55"))
     with pytest.warns(vt.InputWarning, match="line 12: 55 is far from all other values, 1 to 5; correct it"):
         vt.read(path)
+
+
+def test_a_voter_on_another_scale_is_pointed_out(tmp_path):
+    rows = [f"{voter},{name},{(i + j) % 9 + 1}" for i, voter in enumerate("uvw") for j, name in enumerate("ABCDE")]
+    path = tmp_path / "votes.csv"
+    path.write_text("voter,alternative,value\n" + "\n".join(rows) + "\n")
+    vt.read(path)
+    path.write_text("voter,alternative,value\n" + "\n".join(row + "0" * (row[0] == "v") for row in rows) + "\n")
+    with pytest.warns(vt.InputWarning, match="all values of this voter are 20 to 60, those of all others 1 to 7"):
+        vt.read(path)

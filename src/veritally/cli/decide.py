@@ -75,7 +75,7 @@ Examples:
 @click.option(
     "--require-sure",
     "required",
-    type=click.FloatRange(0, 1),
+    type=click.FloatRange(0, 1, max_open=True),
     metavar="PROBABILITY",
     help="Exit with code 1 if the answer is less sure than this, and say what is missing. Sure means: each chosen "
     "alternative is among the best with at least this probability.",

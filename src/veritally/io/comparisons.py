@@ -47,17 +47,21 @@ _SIDES = (
 _WORDS = {
     1.0: (
         ("left", "modela", "a"),
-        ("1", "first", "model1", "optiona", "option1", "candidatea", "assistanta"),
+        ("1", "first", "model1", "optiona", "option1", "candidatea", "assistanta", "responsea"),
     ),
     0.5: (
         ("tie", "tiebothbad"),
-        ("bothbad", "neither", "draw", "equal", "both", "same", "tied", "bothgood", "none", "nopreference"),
+        (
+            *("bothbad", "bothgood", "botharebad", "botharegood", "both", "neither", "none", "nopreference"),
+            *("draw", "equal", "same", "tied"),
+        ),
     ),
     0.0: (
         ("right", "modelb", "b"),
-        ("2", "second", "model2", "optionb", "option2", "candidateb", "assistantb"),
+        ("2", "second", "model2", "optionb", "option2", "candidateb", "assistantb", "responseb"),
     ),
 }
+_SIGNS = {1.0: ("a>b", "a>>b"), 0.5: ("a=b", "[[c]]"), 0.0: ("b>a", "b>>a", "a<b", "a<<b")}
 _ONE_HOT = ("winnermodela", "winnermodelb", "winnertie")
 
 
@@ -115,6 +119,7 @@ def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
     if said.lower_is_better:
         raise InputError(f"{place.name}: lower-is-better is about values; a comparison says itself which is better")
     read = parsed(table, place)
+    _warn_of_repeats(table, place)
     # Where the winner always stands on the same side, the table was written so: nobody knows the order that was shown.
     ordered = not ((read["outcome"] == 1).all() or (read["outcome"] == 0).all())
     profile = decisions.each_decision(read, place, partial(_votes, ordered=ordered))
@@ -170,11 +175,26 @@ def _outcomes(a: pl.Series, b: pl.Series, outcome: pl.Series) -> pl.Series:
         for score, (always, otherwise) in _WORDS.items()
         for word in (*always, *(word for word in otherwise if word not in taken))
     }
-    different = {word: words.get(key(word)) for word in outcome.drop_nulls().unique()}
+    signs = {sign: score for score, own in _SIGNS.items() for sign in own}
+    different = {
+        word: signs.get(word.replace(" ", "").casefold(), words.get(key(word)))
+        for word in outcome.drop_nulls().unique()
+    }
     read = outcome.replace_strict(different, default=None, return_dtype=pl.Float64)
     names = pl.DataFrame({"a": a, "b": b, "outcome": outcome, "read": read})
     won = pl.when(pl.col("outcome") == pl.col("a")).then(1.0).when(pl.col("outcome") == pl.col("b")).then(0.0)
     return names.select(won.otherwise(pl.col("read"))).to_series()
+
+
+def _warn_of_repeats(table: pl.DataFrame, place: Place) -> None:
+    """Point out rows that are the same in all columns, where one of these should tell them apart."""
+    plain = [name for name in table.columns if not table[name].dtype.is_nested()]
+    different = table.select(plain).unique()
+    repeats = table.height - different.height
+    codes = [name for name in plain if different[name].n_unique() == different.height] if repeats else []
+    if codes:
+        message = f"{repeats:,} of {table.height:,} rows repeat another one in all columns, {short(codes[0])} too"
+        warnings.warn(f"{place.name}: {message}; leave them out if they were copied", InputWarning, stacklevel=5)
 
 
 def _warn_of_misspelt(names: list[str], place: Place) -> None:

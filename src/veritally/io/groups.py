@@ -38,6 +38,8 @@ def read_groups(source: Any, profile: Profile) -> Profile:
     given = groups_in(table, place)
     names = _voters(profile)
     known = {spelling.plain(str(name)): name for name in names}
+    if profile.groups:
+        return _of_groups(profile, given, place)
     if not any(name in known for name in table["voter"].cast(pl.String)):
         some = f"such as {quoted(table['voter'].cast(pl.String)[0])}, while {quoted(names[0])} does"
         raise InputError(f"{place.name}: none of its voters votes, {some}; name voters as the votes do")
@@ -50,6 +52,15 @@ def read_groups(source: Any, profile: Profile) -> Profile:
         )
         warnings.warn(f"{place.name}: has {several} under that name; they are left out", InputWarning, stacklevel=3)
     return profile.with_facts(groups={known[name]: group for name, group in given.items() if name in known})
+
+
+def _of_groups(profile: Profile, given: dict[Hashable, str], place: Place) -> Profile:
+    """Put groups that the votes have themselves, such as all ballots of a judge, into larger ones."""
+    groups = profile.groups or {}
+    if not set(given) & set(groups.values()):
+        some = first_few(list(dict.fromkeys(groups.values())), 3)
+        raise InputError(f"{place.name}: the votes have groups themselves ({some}); give the groups of these, or none")
+    return profile.with_facts(groups={voter: given.get(group, group) for voter, group in groups.items()})
 
 
 def _named(table: pl.DataFrame, place: Place) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import combinations
 
 import polars as pl
 
@@ -15,6 +16,7 @@ from veritally.io.titles import title_column
 from veritally.io.versions import latest
 from veritally.votes.labels import first_few
 
+_FEW_WORDS = 4  # beside names, such as left and tie
 _OPTIONAL = ("count", "multiplicity", "group", "role")  # which have no other names
 _VERDICTS = (
     "accept",
@@ -90,10 +92,7 @@ def compared(source: Source) -> Source | None:
         table = table.with_columns(outcome.alias("winner"))
         source = source.with_table(table, "winner_model_a, winner_model_b and winner_tie are read as winner")
     winner = meant("winner", source, taken=sides)
-    known = winner is not None and (
-        key(winner) in ("winner", "label") or comparisons.are_outcomes(table, sides, winner)
-    )
-    if winner is None or not known:
+    if winner is None or (mostly_numbers(table[winner]) and not comparisons.are_outcomes(table, sides, winner)):
         return None
     names["winner"] = winner
     names |= {role: role for role in ("decision", "times", "multiplicity", "group", "item") if role in table.columns}
@@ -135,8 +134,23 @@ def problem(source: Source, needs: str) -> InputError:
         found |= {role: choice[0]} if choice else {}
         free = [column for column in free if column not in found.values()]
     example = {role: found.get(role, "…") for role in ("voter", "alternative", "value") if found.get(role) != role}
+    if (pair := _compared_columns(table)) is not None:
+        example = pair
+        needs = "left, right and winner, since it seems to hold comparisons"
     remedy = f"if they have other names, say so: {option(example)}"
     return InputError(f"{name}: found the columns {first_few(table.columns, 12)}; needs {needs}; {remedy}")
+
+
+def _compared_columns(table: pl.DataFrame) -> dict[str, str] | None:
+    """Return two columns that name the same things, never the same one in a row, and a column of few words."""
+    texts = [name for name in table.columns if table[name].dtype == pl.String and not mostly_numbers(table[name])]
+    sets = {name: set(table[name].drop_nulls().unique()) for name in texts}
+    for one, other in combinations(texts, 2):
+        shared = sets[one] & sets[other]
+        if len(shared) > 1 and 2 * len(shared) >= len(sets[one] | sets[other]) and (table[one] != table[other]).all():
+            few = [name for name in texts if name not in (one, other) and len(sets[name]) <= len(shared) + _FEW_WORDS]
+            return {"left": one, "right": other, "winner": few[0] if few else "…"}
+    return None
 
 
 def _called(names: Mapping[str, str]) -> list[pl.Expr]:

@@ -21,6 +21,9 @@ _ROWS = {
 _JOINTS = {"of", "in", "the", "per"}
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[^\W_A-Za-z]+")
 _GLANCE = 100  # rows that tell whether it is worth while to look at all
+_OTHER_SCALE = 8  # times larger, beyond what harsh and lenient voters differ by
+_SEVERAL = 5  # values, of a voter who may use another scale
+_FEW_VOTERS, _MOST_VOTERS = 2, 200  # of whom none can be told to, and for whom it is looked at
 _MANY = 20  # values, of which one may be far from all others
 _CHANCE = 4  # rows or columns; fewer add up or count up by chance
 
@@ -40,6 +43,7 @@ def of_votes(ranks: Array | None, values: Array | None, said: Options, where: Wh
     if said.ballots != "value" and not said.lower_is_better:
         yield from _ranks_among_values(values, where)
     yield from _outlier(values, where)
+    yield from _other_scale(values, where)
 
 
 def of_ranks(ranks: Array, where: Where, remedy: str) -> Iterator[str]:
@@ -92,6 +96,26 @@ def _outlier(values: Array, where: Where) -> Iterator[str]:
             for index in _first(values == slip):
                 others = f"{rest[0]:g} to {rest[-1]:g}"
                 yield f"{where(index)}: {slip:g} is far from all other values, {others}; correct it if it is a slip"
+
+
+def _other_scale(values: Array, where: Where) -> Iterator[str]:
+    """Find a voter all of whose values lie above, or below, all values of the others."""
+    given, m = np.isfinite(values), values.shape[-2]
+    if not _FEW_VOTERS < m <= _MOST_VOTERS:
+        return
+    low, high = (np.where(given, values, np.inf).min(axis=-1), np.where(given, values, -np.inf).max(axis=-1))
+    for i in range(m):
+        lowest, highest = np.delete(low, i, axis=-1).min(axis=-1), np.delete(high, i, axis=-1).max(axis=-1)
+        enough = (given[..., i, :].sum(axis=-1) >= _SEVERAL) & (low[..., i] < high[..., i])
+        apart = enough & ((low[..., i] >= highest) | (high[..., i] <= lowest))
+        size, other = (np.maximum(abs(a), abs(b)) for a, b in ((low[..., i], high[..., i]), (lowest, highest)))
+        apart &= np.maximum(size, other) >= _OTHER_SCALE * np.minimum(size, other)
+        for *at, j in _first(apart[..., None] & given[..., i, :]):
+            d = tuple(at)
+            own, others = f"{low[*d, i]:g} to {high[*d, i]:g}", f"{lowest[d]:g} to {highest[d]:g}"
+            said = f"all values of this voter are {own}, those of all others {others}"
+            yield f"{where((*d, i, j))}: {said}; correct them if the scale is another one"
+            return
 
 
 def _contradictions(ranks: Array, values: Array, lower_is_better: bool, where: Where) -> Iterator[str]:

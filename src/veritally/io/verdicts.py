@@ -10,7 +10,7 @@ from veritally.io.columns import Source, key, meant, option, taken_for
 _SCORES = ("scores", "ratings", "score", "values")
 _RANKINGS = ("ranking", "rankings", "order", "ranked", "ranks")
 _CANDIDATES = ("candidates", "models", "options", "alternatives", "systems")
-_TIE = ("tie", "draw", "equal", "both", "neither", "none")
+_TIE = ("tie", "draw", "equal", "both", "neither", "none", "bothbad", "tiebothbad", "bothgood", "same", "nopreference")
 _PAIR = 2
 
 
@@ -46,7 +46,9 @@ def _scores(source: Source, name: str) -> Source:
         parts.append(source.table.select(pl.int_range(pl.len()).alias("_row"), **own).drop_nulls("value"))
     table = pl.concat(parts, how="vertical_relaxed").sort("_row", maintain_order=True)
     names = {"voter": voter, "value": name} | ({} if item is None else {"item": item})
-    return _of_rows(source, table, taken_for(names))
+    lost = source.table.height - table["_row"].n_unique()
+    without = f"; {lost} of {source.table.height} objects have no {name} and are left out" if lost else ""
+    return _of_rows(source, table, f"{taken_for(names)}{without}")
 
 
 def _rankings(source: Source, name: str) -> Source | None:
@@ -62,14 +64,14 @@ def _winners(source: Source, candidates: str, winner: str) -> Source:
     table, listed = source.table, source.table[candidates]
     said = table[winner].cast(pl.String)
     for row, (one, own) in enumerate(zip(said, listed, strict=True)):
-        if own is None or (one is not None and one not in own and one.casefold() not in _TIE):
+        if own is None or (one is not None and one not in own and key(one) not in _TIE):
             what = "no candidates" if own is None else f"the {winner} {quoted(one)}, who is none of the {candidates}"
             raise InputError(f"{source.place(row)}: has {what}; name one of them, or tie")
     if (listed.list.len() == _PAIR).all():
         sides = [listed.list.get(side).alias(name) for side, name in enumerate(("left", "right"))]
         pairs = table.drop(candidates, winner).with_columns(*sides, said.alias("winner"))
         return source.with_table(pairs, f"{candidates} are read as left and right")
-    tied = said.str.to_lowercase().is_in(_TIE)
+    tied = said.map_elements(key, return_dtype=pl.String).is_in(_TIE)
     ballots = _ballots(source.with_table(table.with_columns(said.alias(winner), tied.alias("_tied"))), candidates)
     best = (pl.col("alternative") == pl.col(winner)) | pl.col("_tied")
     ballots = ballots.with_columns(rank=pl.when(best).then(1))
@@ -85,7 +87,8 @@ def _ballots(source: Source, name: str) -> pl.DataFrame:
         at = pl.col(item).cast(pl.String) if item is not None else pl.lit(None, dtype=pl.String)
         row = (pl.col("_row") + 1).cast(pl.String)
         whose = pl.concat_str(judge, pl.coalesce(at, pl.concat_str(pl.lit("verdict "), row)), separator=", ")
-        group = [judge.alias("group")] if table[voter].n_unique() > 1 else []
+        own = table[voter].n_unique() > 1 and "group" not in table.columns
+        group = [judge.alias("group")] if own else []
         table = table.with_columns(whose.alias("voter"), *group)
     else:
         table = table.with_columns(judge.alias("voter"))
@@ -116,5 +119,6 @@ def _own(source: Source, name: str) -> str:
     if source.table[voter].n_unique() == source.table.height:
         return "" if voter == "voter" else f", {voter} as voter"
     at = "verdict" if item is None else item
-    group = f", and each {voter} a group" if source.table[voter].n_unique() > 1 else ""
+    grouped = source.table[voter].n_unique() > 1 and "group" not in source.table.columns
+    group = f", and each {voter} a group" if grouped else ""
     return f"; each {voter} and {at} is a voter{group}"

@@ -106,9 +106,6 @@ def read(
     said = Options(ballots, lower_is_better, table, unranked, levels, checked(columns))
     profile = _profile(source, said)
     if groups is not None:
-        if profile.groups:
-            name = source if isinstance(source, str | PathLike) else "the frame"
-            raise InputError(f"{name}: has a column group, and groups are given besides; give one of them")
         profile = read_groups(groups, profile)
     for remark in spelling.look_alikes(profile):
         warnings.warn(remark, InputWarning, stacklevel=2)

@@ -129,7 +129,8 @@ class Panel:
         """Return warnings: what in these votes the panel ignores or cannot estimate."""
         found = []
         if self.items is None and profile.items is not None and profile.items.share is not None:
-            found.append("with a panel or groups, shared items are ignored; to use the items, leave the groups out")
+            share = f"{profile.items.share:.0%} of the noise comes from items that voters share"
+            found.append(f"groups are used and shared items are not, so the answer may be too sure: {share}")
         if self.groups is not None and len(self.groups) == 1 and self.correlation == "estimated":
             voters = set(map(str, chain.from_iterable(_names(profile.voter_labels, profile))))
             if voters <= set(map(str, self.group_of)):

@@ -16,7 +16,7 @@ from veritally.versions import versions
 from veritally.votes.labels import visible
 
 _MOST_DECISIONS = 100  # that are shown in full
-_MOST_VOTERS = 200  # rows of a table of voters
+_MOST_VOTERS, _FEW_VOTERS = 200, 30  # rows of a table of voters, and how many are shown unasked
 _MOST_TIERS = 12  # that are listed
 
 _ORDER = "In order of the estimate. The chance also depends on how much is known, so it may be in another order."
@@ -231,11 +231,8 @@ def _voters(outcome: Outcome, explanation: Explanation) -> list[Block]:
         row += [f"{own[name]:{form}}" for own, form in ((parts, "+.3g"), (without, ".1f"), (lenient, "+.2g")) if own]
         rows.append(row)
     more = f"The {_MOST_VOTERS} of {len(order)} voters who matter most." if len(order) > _MOST_VOTERS else ""
-    return [
-        Heading("Voters"),
-        *([Paragraph(more)] if more else []),
-        Table.of(header, rows, texts=2 if group_of else 1),
-    ]
+    table: list[Block] = [*([Paragraph(more)] if more else []), Table.of(header, rows, texts=2 if group_of else 1)]
+    return [Section(f"Voters: {len(order)}", table)] if len(order) > _FEW_VOTERS else [Heading("Voters"), *table]
 
 
 def _warnings(outcome: Outcome, origin: Origin) -> list[Block]:

@@ -14,8 +14,10 @@ from veritally.records import chosen_text, join_names, list_names
 from veritally.votes.description import claims
 
 _WORTH_SAYING = 0.01  # of a probability
+_LEAST_SHARE = 0.005  # of the noise, that belongs to items
 _FEWEST = 2  # alternatives
 _NAMED = 3  # voters on each side of the lead
+_LOST = 0.05  # voters, which shared errors take at least to be worth a word
 ROUNDING = 1e-9  # of the largest contribution
 _MOST_NEAR = 6  # alternatives named that the winner is not clearly better than
 _MOST_PIVOTAL = 10  # voters named whose absence would change the choice
@@ -40,7 +42,7 @@ def voters(outcome: Outcome) -> str:
     ballots = "" if whole == outcome.voters else f" on {outcome.voters} ballot{'s' if outcome.voters > 1 else ''}"
     number = outcome.effective_voters
     worth = ""
-    if number is not None:
+    if number is not None and outcome.independent_voters - number > _LOST:
         worth = (
             f", worth about {number:.1f} of the best of them ({outcome.independent_voters:.1f} if none shared errors)"
         )
@@ -134,7 +136,7 @@ def certainty(outcome: Outcome) -> list[str]:
         return []
     best = dict(zip(outcome.alternatives, outcome.p_best, strict=True))
     first = outcome.ordered[0]
-    lines = [f"{first} has a {percent(best[first])} chance of being best. {_others(outcome)}"]
+    lines = [f"{first} has {chance(best[first])} of being best. {_others(outcome)}"]
     likeliest = max(best, key=best.__getitem__)
     if best[likeliest] > best[first] + _WORTH_SAYING:
         lines.append(
@@ -142,6 +144,18 @@ def certainty(outcome: Outcome) -> list[str]:
             "since less is known of it."
         )
     return lines
+
+
+def chance(share: float) -> str:
+    """Write a probability in words that a sentence can hold.
+
+    >>> chance(0.93), chance(0.8), chance(0.999)
+    ('a 93% chance', 'an 80% chance', 'more than a 99% chance')
+    """
+    text = percent(share)
+    if text[0] in "<>":
+        return f"{'less' if text[0] == '<' else 'more'} than a {text[2:]} chance"
+    return f"{'an' if text[:2] in ('8%', '11', '18') or text[0] == '8' else 'a'} {text} chance"
 
 
 def _others(outcome: Outcome) -> str:
@@ -262,7 +276,8 @@ def shared(outcome: Outcome) -> list[str]:
     lines, panel = [], outcome.panel
     if panel is not None and panel.items is not None:
         part = float(np.mean(outcome.details["correlation"]))
-        lines.append(f"Allowed for: {part:.0%} of the noise of a look comes from its item, which others may share.")
+        said = f"Allowed for: {part:.0%} of the noise of a look comes from its item, which others may share."
+        lines.append(said if part >= _LEAST_SHARE else "Items that voters share make no difference here.")
     elif panel is not None and panel.correlation == "estimated":
         rho = float(np.mean(outcome.details["correlation"]))
         lines.append(f"Estimated: the errors of voters of the same group correlate by about {rho:.2g}.")
@@ -276,7 +291,7 @@ def worth(explanation: Explanation) -> list[str]:
         return []
     apart = explanation.outcome.independent_voters
     order = sorted(without, key=without.__getitem__)
-    named = ", ".join(f"{name} {without[name]:.1f}" for name in order[:_MOST_PIVOTAL])
+    named = list_names([f"{name} {without[name]:.1f}" for name in order[:_MOST_PIVOTAL]])
     more = f", others up to {without[order[-1]]:.1f}" if len(order) > _MOST_PIVOTAL else ""
     shared = f"The panel is worth {whole:.1f} voters like its best; {apart:.1f} if nobody shared errors"
     return [f"{shared}. Without {named}{more}."]

@@ -69,7 +69,11 @@ class Description:
         """Return labels and texts for people to read."""
         low, median, high = self.counts
         shapes = ", ".join(f"{number} {shape}" for shape, number in self.ballots.items() if number)
-        counts = f"all {low:g}" if low == high else f"{low:g} to {high:g}, median {median:g}"
+        counts = (
+            f"all {low:g}, so that no voter counts for more than another"
+            if low == high
+            else f"{low:g} to {high:g}, median {median:g}"
+        )
         facts = {"Values": self.values, "Counts": counts, "Groups": self.groups, "Items": self.items}
         return [
             ("Decisions", str(self.decisions)),
@@ -102,8 +106,6 @@ def describe(profile: Profile) -> Description:
         oddities += [where + oddity for oddity in _oddities(one, constant)]
     seen = np.concat([np.asarray(one.counts)[np.asarray(one.counts) > 0] for one in singles])
     counts = (float(seen.min()), float(np.median(seen)), float(seen.max())) if len(seen) else (0.0, 0.0, 0.0)
-    if counts[0] == counts[2]:
-        of_voters.append("all counts are equal, so no voter's experience makes a difference")
     return Description(
         decisions=len(singles),
         voters=_range([one.shape[0] for one in singles]),
