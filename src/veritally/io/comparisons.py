@@ -191,8 +191,8 @@ def _warn_of_repeats(table: pl.DataFrame, place: Place) -> None:
     plain = [name for name in table.columns if not table[name].dtype.is_nested()]
     different = table.select(plain).unique()
     repeats = table.height - different.height
-    codes = [name for name in plain if different[name].n_unique() == different.height] if repeats else []
-    if codes:
+    others = [name for name in plain if name not in _columns(table).values()] if repeats else []
+    if codes := [name for name in others if different[name].n_unique() == different.height]:
         message = f"{repeats:,} of {table.height:,} rows repeat another one in all columns, {short(codes[0])} too"
         warnings.warn(f"{place.name}: {message}; leave them out if they were copied", InputWarning, stacklevel=5)
 
