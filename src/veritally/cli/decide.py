@@ -263,7 +263,8 @@ def decide(
             _ = [outcome.chosen for outcome in kept]
         _print(outcomes, profile, as_json, explain, lower_is_better)
     if files.wanted:
-        files.save(kept[0], file, notes)
+        with working(file):  # what would change the choice takes some decisions more
+            files.save(kept[0], file, notes)
     gate.close()
 
 
