@@ -1,13 +1,15 @@
 """Hooks of mkdocs, for what neither Markdown nor the theme does."""
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from formulas import inline
-from mkdocs.structure.pages import Page
+
+if TYPE_CHECKING:
+    from mkdocs.structure.pages import Page
 
 
-def on_page_content(html: str, page: Page, **_: Any) -> str:
+def on_page_content(html: str, page: "Page", **_: Any) -> str:
     """Typeset formulas of docstrings and take their roles away, ``:func:`decide```; an empty cell heads no column."""
     html = inline(html, r'<span class="arithmatex">\({}\)</span>'.format) if page.file.src_uri == "api.md" else html
     html = re.sub(r":(?:attr|class|data|func|meth|mod):(?=<code>)", "", html)

@@ -546,3 +546,15 @@ def test_what_leniency_does_is_what_leaving_it_out_does():
     plain = vt.decide(profile, leniency=0)
     assert vt.decide(profile, leniency="estimated").explain().without_leniency == [plain.winner]
     assert plain.explain().without_leniency is None
+
+
+def test_frames_hold_whole_and_other_counts_of_several_decisions():
+    one, other = (vt.Profile(ranks=[[1, 2]], counts=[[count, 1]]) for count in (1, 2.5))
+    assert vt.decide(vt.stack([one, other])).to_frame()["count"].to_list() == [1, 1, 2.5, 1]
+    assert vt.decide(vt.Profile(values=[[1.0, 2.0]], counts=[[1e300, 1e300]]), "borda").to_frame()["count"][0] == 1e300
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_first_tier_is_the_winner_and_what_is_near_it_whatever_breaks_ties(seed):
+    outcome = vt.decide(vt.Profile(ranks=[[1, 1, 2, 3, 3]] * 9), tie_break="random", seed=seed)
+    assert outcome.tiers[0] == [outcome.winner, *outcome.indistinct]

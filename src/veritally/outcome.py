@@ -35,6 +35,8 @@ TieBreak: TypeAlias = Literal["error", "first", "random"]
 
 T = TypeVar("T")
 
+_WHOLE = 2**53  # below which floats hold all whole numbers
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Outcome:
@@ -130,10 +132,15 @@ class Outcome:
         """Positions of the alternatives that have a score, in a single decision."""
         return [int(j) for j in np.flatnonzero(np.asarray(self.fit.scores) > -np.inf)]
 
-    @property
+    @cached_property
     def alternatives(self) -> Any:
         """Names of the alternatives; those without any evidence are left out."""
-        return self._each(lambda one: tuple(one.profile.alternatives[j] for j in one._kept))
+
+        def kept(one: "Outcome") -> tuple[Any, ...]:
+            names = one.profile.alternatives
+            return tuple(names[j] for j in one._kept)
+
+        return self._each(kept)
 
     @property
     def scores(self) -> Array:
@@ -195,7 +202,7 @@ class Outcome:
         said = self.fit.p_best
         return said if said is None or self.profile.batch else self._columns(said)
 
-    @property
+    @cached_property
     def p_chosen(self) -> Any:
         """The probability that each of :attr:`alternatives` is among the best ``choose``; None for rules without."""
         if self.belief is not None:
@@ -273,8 +280,8 @@ class Outcome:
             return None
 
         def near(one: "Outcome") -> list[Any]:
-            _, *others = one.ordered_positions()
-            better = one.p_above[one.tier_positions[0][0]]
+            first, *others = one.ordered_positions()
+            better = one.p_above[first]
             return one._names([j for j in others if not better[j] > CLEAR])
 
         return self._each(near)
@@ -491,6 +498,9 @@ class Outcome:
 
         rows = [{"decision": decision, **row} for decision, one in self.singles() for row in alternative_rows(one)]
         columns = {name: [row[name] for row in rows] for name in rows[0]}
+        for column in ("voters", "count"):
+            if all(number % 1 == 0 and number < _WHOLE for number in columns[column]):
+                columns[column] = list(map(int, columns[column]))
         for column in ("decision", "alternative"):
             if len({type(name) for name in columns[column]}) > 1:  # a column has one type
                 columns[column] = list(map(str, columns[column]))

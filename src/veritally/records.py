@@ -11,6 +11,7 @@ from veritally.arrays import Array
 from veritally.document import Table
 from veritally.errors import TieError
 from veritally.inference.belief import DISTANCES, Belief, percent
+from veritally.votes.labels import visible
 from veritally.votes.values import Values
 
 if TYPE_CHECKING:
@@ -126,8 +127,7 @@ def seen_by(outcome: "Outcome") -> tuple[list[float], list[float]]:
     counts, times = np.asarray(profile.counts, dtype=float), np.asarray(profile.multiplicity, dtype=float)[:, None]
     place = {name: j for j, name in enumerate(profile.alternatives)}
     kept = [place[name] for name in outcome.alternatives]
-    voters, total = np.sum((counts > 0) * times, axis=0)[kept], np.sum(counts * times, axis=0)[kept]
-    return _whole_if_possible(voters), _whole_if_possible(total)
+    return np.sum((counts > 0) * times, axis=0)[kept].tolist(), np.sum(counts * times, axis=0)[kept].tolist()
 
 
 def plain_means(outcome: "Outcome") -> list[float] | None:
@@ -141,10 +141,6 @@ def plain_means(outcome: "Outcome") -> list[float] | None:
     means = np.divide(total, weight, out=np.full(weight.shape, np.nan), where=weight > 0)
     place = {name: j for j, name in enumerate(outcome.profile.alternatives)}
     return [float(means[place[name]]) for name in outcome.alternatives]
-
-
-def _whole_if_possible(x: Array) -> list[float]:
-    return [int(one) for one in x] if np.all(x % 1 == 0) else x.tolist()
 
 
 def titled(outcome: "Outcome", name: Any, width: int = 60) -> str:
@@ -197,7 +193,7 @@ def alternatives_table(outcome: "Outcome") -> tuple[Table, str]:
     for row in rows if outcome.belief is not None else []:
         row["interval"] = f"{row['distance_low']:.3g} to {row['distance_high']:.3g}" if row["distance_high"] else ""
     cells = [
-        [str(row["rank"]), str(row["alternative"]), *(text(name, row[name]) for name in numbers)]
+        [str(row["rank"]), visible(str(row["alternative"])), *(text(name, row[name]) for name in numbers)]
         for row in rows[:_MOST_ROWS]
     ]
     more = f", the best {_MOST_ROWS} of them below" if len(rows) > _MOST_ROWS else ""
@@ -210,7 +206,7 @@ def decisions_table(outcome: "Outcome") -> tuple[Table, str]:
     singles = outcome.singles()
     sure = outcome.p_chosen is not None
     cells = [
-        [str(name), chosen_text(one), *([percent(one.sureness)] if sure else []), str(one.voters)]
+        [*map(visible, (str(name), chosen_text(one))), *([percent(one.sureness)] if sure else []), str(one.voters)]
         for name, one in singles[:_MOST_ROWS]
     ]
     best = "best" if outcome.choose == 1 else f"best {outcome.choose}"

@@ -224,3 +224,32 @@ def test_a_gate_of_many_decisions_names_those_that_are_unsure(run, tmp_path):
     assert result.exit_code == 1
     assert len([json.loads(line) for line in result.stdout.splitlines()]) == 2
     assert re.search(r"Not sure enough \(90% required\): 1 of 2 decisions: b \(\d+%\)\.", result.stderr)
+
+
+def test_a_tie_at_the_cut_is_not_sure_enough(run, tmp_path):
+    (tmp_path / "votes.csv").write_text("voter,order\nu,A > B = C > D\nv,A > B = C > D\n")
+    result = run("--choose", 2, "--require-sure", 0.1)
+    assert result.exit_code == 1
+    assert "A, B and C tie; choose a tie-break." in result.stderr
+    assert run("--choose", 2, "--require-sure", 0.1, "--tie-break", "first").exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.jsonl", "a.parquet", "a.html"])
+def test_its_own_reports_are_replaced(run, name):
+    assert run("--report", name).exit_code == 0
+    assert run("--report", name).exit_code == 0
+
+
+def test_what_reading_remarked_on_is_said_though_it_fails(run, tmp_path):
+    (tmp_path / "votes.csv").write_text("reviewer,paper,rating\nu,A,7\nu,A,6\n")
+    result = run()
+    assert result.exit_code == 2
+    assert "rating as value" in result.stderr
+
+
+def test_the_checksum_is_that_of_the_votes(run, tmp_path):
+    from hashlib import sha256
+
+    votes = (tmp_path / "votes.csv").read_bytes()
+    assert run("--report", "votes.csv", "--report", "a.md", "--force").exit_code == 0
+    assert sha256(votes).hexdigest() in (tmp_path / "a.md").read_text()

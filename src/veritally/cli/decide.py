@@ -18,7 +18,7 @@ from veritally.cli.options import (
 )
 from veritally.cli.plugins import plugin_option
 from veritally.cli.progress import ProgressDisplay, duration, progress_bar, working
-from veritally.cli.saving import Files, kept_warnings
+from veritally.cli.saving import Files, checksum, kept_warnings
 from veritally.cli.screen import say
 from veritally.decide import Question, questions
 from veritally.errors import InputError, InputWarning, quoted
@@ -234,6 +234,7 @@ def decide(
         raise InputError("--panel and --groups both say who belongs together; give one of them")
     files, gate = Files(reports, plot, top, title), Gate(required)
     files.check(force)
+    sum_of_file = checksum(file) if files.reports else ""
     with working(file), kept_warnings() as notes:
         profile = read(
             file,
@@ -264,12 +265,14 @@ def decide(
         _print(outcomes, profile, as_json, explain, lower_is_better)
     if files.wanted:
         with working(file):  # what would change the choice takes some decisions more
-            files.save(kept[0], file, notes)
+            files.save(kept[0], file, sum_of_file, notes)
     gate.close()
 
 
 def _without(profile: Profile, names: tuple[str, ...]) -> Profile:
     """Leave voters out."""
+    if profile.voter_labels.each:
+        raise InputError("--without is for one decision, and these have voters of their own; decide them one by one")
     known = {str(name): name for name in profile.voters}
     gone = {find(name, known, "voter") for name in names}
     return profile.select(voters=[name for name in profile.voters if name not in gone])

@@ -43,7 +43,7 @@ class Files:
 
             require_report(path, force)
 
-    def save(self, outcome: Outcome, file: str, notes: Sequence[str]) -> None:
+    def save(self, outcome: Outcome, file: str, sum_of_file: str, notes: Sequence[str]) -> None:
         """Save all of them."""
         if self.plot is not None:
             from veritally.plots import save
@@ -58,7 +58,7 @@ class Files:
                 path,
                 title=self.title or "",
                 source="standard input" if file == "-" else Path(file).name,
-                checksum="" if file == "-" else hashlib.sha256(Path(file).read_bytes()).hexdigest(),
+                checksum=sum_of_file,
                 command=shlex.join(["veritally", *sys.argv[1:]]),
                 notes=notes,
             )
@@ -69,8 +69,15 @@ class Files:
 def kept_warnings() -> Iterator[list[str]]:
     """Keep what is warned of, for a report, and warn of it afterwards as usual."""
     notes: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        yield notes
-    for warning in caught:
-        notes.append(str(warning.message))
-        warnings.warn(warning.message, stacklevel=2)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            yield notes
+    finally:
+        for warning in caught:
+            notes.append(str(warning.message))
+            warnings.warn(warning.message, stacklevel=2)
+
+
+def checksum(file: str) -> str:
+    """Return the SHA-256 of a file, before anything is written; nothing for what can be read only once."""
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest() if Path(file).is_file() else ""

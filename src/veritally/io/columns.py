@@ -143,14 +143,15 @@ def candidates(role: str, source: Source, taken: tuple[str, ...] = ()) -> list[s
         return [] if role in source.left_out else [role]
     ours = set(NAMES) - ({"item"} if role == "alternative" else set())
     keys = {name: key(name) for name in table.columns if name not in taken and name not in ours}
+    constant: list[str] = []
     for names in OTHER_NAMES[role]:
         found = sorted((name for name in keys if keys[name] in names), key=lambda name: names.index(keys[name]))
         found = [name for name in found if _is_fit(role, table[name])]
-        if role in _NUMBERS:
-            found = [name for name in found if table[name].drop_nulls().n_unique() > 1] or found
-        if found:
-            return found
-    return []
+        telling = [name for name in found if role not in _NUMBERS or table[name].drop_nulls().n_unique() > 1]
+        if telling:
+            return telling
+        constant = constant or found
+    return constant
 
 
 def meant(role: str, source: Source, taken: tuple[str, ...] = ()) -> str | None:

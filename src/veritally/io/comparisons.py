@@ -175,15 +175,16 @@ def _outcomes(a: pl.Series, b: pl.Series, outcome: pl.Series) -> pl.Series:
         for score, (always, otherwise) in _WORDS.items()
         for word in (*always, *(word for word in otherwise if word not in taken))
     }
-    signs = {sign: score for score, own in _SIGNS.items() for sign in own}
+    signs = {} if {"a", "b"} & taken else {sign: score for score, own in _SIGNS.items() for sign in own}
+    names = set(a.unique()) | set(b.unique())  # one of which that is on neither side is no word
     different = {
-        word: signs.get(word.replace(" ", "").casefold(), words.get(key(word)))
+        word: None if word in names else signs.get(word.replace(" ", "").casefold(), words.get(key(word)))
         for word in outcome.drop_nulls().unique()
     }
     read = outcome.replace_strict(different, default=None, return_dtype=pl.Float64)
-    names = pl.DataFrame({"a": a, "b": b, "outcome": outcome, "read": read})
+    table = pl.DataFrame({"a": a, "b": b, "outcome": outcome, "read": read})
     won = pl.when(pl.col("outcome") == pl.col("a")).then(1.0).when(pl.col("outcome") == pl.col("b")).then(0.0)
-    return names.select(won.otherwise(pl.col("read"))).to_series()
+    return table.select(won.otherwise(pl.col("read"))).to_series()
 
 
 def _warn_of_repeats(table: pl.DataFrame, place: Place) -> None:

@@ -1,10 +1,11 @@
 """Excel workbooks, their first sheet; needs the extra ``excel``."""
 
+import warnings
 from collections import Counter
 
 import polars as pl
 
-from veritally.errors import InputError, short
+from veritally.errors import InputError, InputNote, short
 from veritally.io.sizes import require_cells
 from veritally.io.text import first_line
 from veritally.votes.labels import first_few
@@ -36,6 +37,9 @@ def read(data: bytes, name: str) -> pl.DataFrame:
         others = first_few(book.sheet_names[1:], 5) if book.sheet_names[1:] else "none"
         found = f"the first sheet, {short(book.sheet_names[0])}, has no table, and only that is read"
         raise InputError(f"{name}: {found}; the others are {others}")
+    if more := book.sheet_names[1:]:
+        note = f"only the first sheet, {short(book.sheet_names[0])}, is read; there are also {first_few(more, 5)}"
+        warnings.warn(f"{name}: {note}", InputNote, stacklevel=6)
     return _with_header(cells, name)
 
 

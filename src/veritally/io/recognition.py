@@ -28,6 +28,12 @@ _VERDICTS = (
     "no decision",
     "invite",
     "undecided",
+    "oral",
+    "poster",
+    "spotlight",
+    "revis",
+    "minor revision",
+    "major revision",
 )
 
 
@@ -38,7 +44,7 @@ def is_complete(table: pl.DataFrame) -> bool:
         return "voter" in names and not names.isdisjoint({"rank", "value"})
     if comparisons.recognised(table):
         return comparisons.has_voters(table)
-    return "order" in names and table["order"].dtype == pl.String
+    return "order" in names and table["order"].dtype == pl.String and table["order"].str.contains("[>=]").any()
 
 
 def tidy(source: Source, said: Options) -> Source | None:
@@ -67,17 +73,17 @@ def tidy(source: Source, said: Options) -> Source | None:
     _warn_of_merged(source, alternative)
     own = [name for name in _OPTIONAL if name in source.table.columns and name not in names.values()]
     if "decision" in source.table.columns:
-        if _is_verdict(source.table, alternative):
-            notes.append("decision is left aside, since it says what became of an alternative")
+        if _is_verdict(source.table):
+            notes.append("decision is left aside, since it says what became of an alternative, or should")
         else:
             own.append("decision")
     renamed = {name: role for role, name in names.items()}
     source = replace(source, place=replace(source.place, columns=dict(source.place.columns) | names))
     source = source.with_table(source.table.rename(renamed), *filter(None, notes))
-    if role == "value":
-        source = _without_blanks(source)
     if "item" not in names:
         source = latest(source, ["decision"] if "decision" in own else [])
+    if role == "value":
+        source = _without_blanks(source)
     return source.with_table(source.table.select(*names, *own))
 
 
@@ -174,14 +180,12 @@ def _has_repeated_voters(source: Source) -> bool:
     return bool(source.table.select(pl.struct(keys).is_duplicated().any()).item())
 
 
-def _is_verdict(table: pl.DataFrame, alternative: str) -> bool:
-    """Whether a column says what became of each alternative, as that of a review system does."""
+def _is_verdict(table: pl.DataFrame) -> bool:
+    """Whether a column says what became of each alternative, as that of a review system does, or should."""
     if table["decision"].dtype != pl.String:
         return False
-    different = table.select(alternative, "decision").drop_nulls().unique()
-    once = different[alternative].n_unique() == different.height
-    words = different["decision"].str.to_lowercase().str.contains(f"^(?:{'|'.join(_VERDICTS)})")
-    return once and bool(different.height) and bool(words.all())
+    words = table["decision"].drop_nulls().unique().str.to_lowercase()
+    return bool(len(words)) and bool(words.str.contains(f"^(?:{'|'.join(_VERDICTS)})").all())
 
 
 def _warn_of_merged(source: Source, alternative: str) -> None:
@@ -201,7 +205,8 @@ def _warn_of_merged(source: Source, alternative: str) -> None:
 def _without_blanks(source: Source) -> Source:
     """Leave out rows without a value: reviews that were not written, rather than the lowest there are."""
     read = written(source.table["value"])
-    kept = (source.table["value"] if read is None else read.number).is_not_null()
+    values = source.table["value"] if read is None else read.number
+    kept = values.is_not_null() & ~(values.is_nan() if values.dtype.is_float() else pl.Series([False])).fill_null(False)
     blanks = int((~kept).sum())
     if not blanks or not kept.any():
         return source

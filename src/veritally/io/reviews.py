@@ -10,7 +10,9 @@ import polars as pl
 from veritally.io.columns import OTHER_NAMES, Source, key
 
 _ANONYMOUS = r"/((?:Paper|Submission)\d+/(?:Anon)?Reviewer_?\w+)$"  # OpenReview numbers reviewers within each paper
+_ANONYMOUS_NAME = r"^Anon_?Reviewer_?\w+$"
 _PER_PAPER = r"^(?:Anon_?Reviewer_?\w+|Reviewer_\w{4})$"
+_REVIEW = r"^\d+[A-Z]+\d*$"  # as HotCRP numbers them: 12A
 _SCORE = re.compile(r"^\s*(.+?)\s*:\s*([-+]?\d+(?:\.\d+)?)\s*(?:\(.*\))?\s*$", re.MULTILINE)
 
 
@@ -68,6 +70,8 @@ def _rated(source: Source) -> tuple[pl.DataFrame, Source]:
     if kept is None or kept.all() or not kept.any():
         return source.table, source
     others = int((~kept).sum())
+    if "decision" in source.table.columns and not source.table["decision"].filter(kept).count():
+        source = source.with_table(source.table.drop("decision"))
     notes = "note that rates nothing is" if others == 1 else "notes that rate nothing are"
     source = source.filtered(kept, f"{others} {notes} left out")
     return source.table, source
@@ -83,7 +87,8 @@ def _signed(table: pl.DataFrame, name: str) -> pl.Series:
     text = column.str.strip_chars("[]'\" ")
     text = pl.DataFrame({"a": text.str.extract(_ANONYMOUS), "b": text}).select(pl.coalesce("a", "b")).to_series()
     forums = [other for other in table.columns if key(other) in ("forum", "paperid", "paper", "submission")]
-    if forums and text.count() and text.str.contains(_PER_PAPER).all():
+    pattern = _PER_PAPER if "forum" in table.columns else _ANONYMOUS_NAME
+    if forums and text.count() and text.str.contains(pattern).all():
         text = table.select(pl.concat_str(pl.col(forums[0]).cast(pl.String), pl.lit("/"), text.alias(name))).to_series()
     return text.alias(name)
 
@@ -116,6 +121,8 @@ def _hotcrp(source: Source) -> Source:
     keys = {key(name): name for name in table.columns}
     if not {"paper", "review"} <= keys.keys() or "voter" in table.columns:
         return source
+    if not table[keys["review"]].cast(pl.String).str.contains(_REVIEW).all():  # a text, by its name
+        return source.with_table(table.drop(keys["review"]))
     names = [keys[name] for name in ("reviewername", "email", "review") if name in keys]
     if table[names[0]].null_count() or len(names) == 1:
         who = table.select(pl.coalesce(pl.col(names).cast(pl.String)).alias("voter")).to_series()

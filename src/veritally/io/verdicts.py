@@ -5,7 +5,8 @@ from typing import Any
 import polars as pl
 
 from veritally.errors import InputError, quoted
-from veritally.io.columns import Source, key, meant, option, taken_for
+from veritally.io.columns import Source, candidates, key, meant, option, taken_for
+from veritally.votes.labels import first_few
 
 _SCORES = ("scores", "ratings", "score", "values")
 _RANKINGS = ("ranking", "rankings", "order", "ranked", "ranks")
@@ -17,13 +18,14 @@ _PAIR = 2
 def unfolded(source: Source) -> Source | None:
     """Return a row for each voter and alternative, under our names; None where a table has no verdicts."""
     columns = {key(name): name for name in source.table.columns if source.table[name].dtype.is_nested()}
+    listed = [columns[name] for name in _CANDIDATES if name in columns and _is_list(source.table[columns[name]])]
+    if listed and (winner := meant("winner", source)) is not None:
+        return _winners(source, listed[0], winner)
     for names, kind, read in ((_SCORES, pl.Struct, _scores), (_RANKINGS, pl.List, _rankings)):
         for name in (columns[name] for name in names if name in columns):
             if isinstance(source.table[name].dtype, kind):
                 return read(source, name)
-    candidates = [columns[name] for name in _CANDIDATES if name in columns and _is_list(source.table[columns[name]])]
-    winner = meant("winner", source) if candidates else None
-    return None if winner is None else _winners(source, candidates[0], winner)
+    return None
 
 
 def _is_list(column: pl.Series) -> bool:
@@ -34,6 +36,10 @@ def _scores(source: Source, name: str) -> Source:
     """Turn ``{"A": 7, "B": 5}`` into a row for each look, or each vote where there are no items."""
     voter, item = _who(source, name)
     fields = source.table[name].struct.unnest()
+    own_things = [one for one in candidates("alternative", source, taken=(voter, item or "")) if key(one) != "item"]
+    if own_things:
+        several = f"{name} has {first_few(fields.columns, 3)} for each {own_things[0]}"
+        raise InputError(f"{source.place.name}: {several}; give one number in each object, such as the overall score")
     parts = []
     for alternative in fields.columns:
         own: dict[str, Any] = {
@@ -59,23 +65,23 @@ def _rankings(source: Source, name: str) -> Source | None:
     return _of_rows(source, table, f"{name} is read as ranks, best first{_own(source, name)}")
 
 
-def _winners(source: Source, candidates: str, winner: str) -> Source:
+def _winners(source: Source, listing: str, winner: str) -> Source:
     """Turn a winner among candidates into a ballot with a favourite, or into a comparison where there are two."""
-    table, listed = source.table, source.table[candidates]
+    table, listed = source.table, source.table[listing]
     said = table[winner].cast(pl.String)
     for row, (one, own) in enumerate(zip(said, listed, strict=True)):
         if own is None or (one is not None and one not in own and key(one) not in _TIE):
-            what = "no candidates" if own is None else f"the {winner} {quoted(one)}, who is none of the {candidates}"
+            what = "no candidates" if own is None else f"the {winner} {quoted(one)}, who is none of the {listing}"
             raise InputError(f"{source.place(row)}: has {what}; name one of them, or tie")
     if (listed.list.len() == _PAIR).all():
         sides = [listed.list.get(side).alias(name) for side, name in enumerate(("left", "right"))]
-        pairs = table.drop(candidates, winner).with_columns(*sides, said.alias("winner"))
-        return source.with_table(pairs, f"{candidates} are read as left and right")
+        pairs = table.drop(listing, winner).with_columns(*sides, said.alias("winner"))
+        return source.with_table(pairs, f"{listing} are read as left and right")
     tied = said.map_elements(key, return_dtype=pl.String).is_in(_TIE)
-    ballots = _ballots(source.with_table(table.with_columns(said.alias(winner), tied.alias("_tied"))), candidates)
+    ballots = _ballots(source.with_table(table.with_columns(said.alias(winner), tied.alias("_tied"))), listing)
     best = (pl.col("alternative") == pl.col(winner)) | pl.col("_tied")
     ballots = ballots.with_columns(rank=pl.when(best).then(1))
-    return _of_rows(source, ballots, f"{winner} among {candidates} is read as favourite{_own(source, candidates)}")
+    return _of_rows(source, ballots, f"{winner} among {listing} is read as favourite{_own(source, listing)}")
 
 
 def _ballots(source: Source, name: str) -> pl.DataFrame:

@@ -11,6 +11,8 @@ _DATES = (
     *("tmdate", "mdate", "tcdate", "cdate", "timestamp", "tstamp", "submittedat", "date"),
 )
 
+_STAMPS = (r"^\d{4}-\d\d-\d\d$", r"^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?$", r"^\d\d:\d\d(?::\d\d)?$")
+
 
 def latest(source: Source, within: list[str]) -> Source:
     """Keep the last version of each vote, where a column says which that is."""
@@ -47,4 +49,5 @@ def _comparable(column: pl.Series) -> pl.Series | None:
     number = column.cast(pl.Float64, strict=False)
     if number.null_count() == column.null_count():
         return number
-    return column if column.str.contains(r"^(?:\d{4}-\d\d-\d\d|\d\d:\d\d)").all() else None
+    given = column.drop_nulls()  # of one form, so that their order as text is that of time
+    return column if any(given.str.contains(form).all() for form in _STAMPS) else None

@@ -26,6 +26,11 @@ _MODEL = (
 )
 
 
+def shown(text: str) -> str:
+    """Return a text that may have names in it: control characters shown, and no backticks, which would be markup."""
+    return visible(text).replace("`", "'")
+
+
 @dataclass(frozen=True)
 class Origin:
     """Where an outcome comes from, so that it can be repeated.
@@ -56,7 +61,7 @@ class Origin:
 
 def document(outcome: Outcome, origin: Origin) -> list[Block]:
     """Return the whole report."""
-    title = Heading(visible(origin.title or origin.source or "What is best"), level=1)
+    title = Heading(shown(origin.title or origin.source or "What is best"), level=1)
     body = _many(outcome) if outcome.profile.batch else _single(outcome)
     return [title, *body, *_warnings(outcome, origin), *_settings(outcome, origin)]
 
@@ -67,8 +72,8 @@ def _single(outcome: Outcome) -> list[Block]:
     first, *others = sentences.answer(outcome, explanation)
     lines = [*others, *([] if outcome.p_best is None else sentences.certainty(outcome))]
     return [
-        Paragraph(visible(first), large=True),
-        *(Paragraph(visible(line)) for line in lines),
+        Paragraph(shown(first), large=True),
+        *(Paragraph(shown(line)) for line in lines),
         _chart(outcome),
         Heading("Alternatives"),
         *([Paragraph(_ORDER)] if outcome.belief is not None else []),
@@ -87,18 +92,18 @@ def _many(outcome: Outcome) -> list[Block]:
         explanation = one.explain()
         sure = [] if one.p_chosen is None else [percent(one.sureness)]
         second, lead = explanation.runner_up, sentences.lead_text(one, explanation, digits=3)
-        names = map(visible, (str(name), chosen_text(one), "" if second is None else str(second)))
+        names = map(shown, (str(name), chosen_text(one), "" if second is None else str(second)))
         rows.append([*names, *sure, "" if second is None else lead, str(one.voters)])
     best = "Best" if outcome.choose == 1 else f"Best {outcome.choose}"
     header = ["Decision", best, "Next", *([] if outcome.p_chosen is None else ["Sureness"]), "Lead", "Voters"]
-    shown = singles[:_MOST_DECISIONS]
-    more = f"The first {_MOST_DECISIONS} of {len(singles)} decisions in full:" if len(shown) < len(singles) else ""
+    first = singles[:_MOST_DECISIONS]
+    more = f"The first {_MOST_DECISIONS} of {len(singles)} decisions in full:" if len(first) < len(singles) else ""
     return [
         Paragraph(f"{len(singles):,} decisions by {sentences.method(outcome)}.", large=True),
         *map(Paragraph, [*sentences.pooled(outcome), *sentences.shared(outcome)]),
         Table.of(header, rows, texts=3),
         *([Paragraph(more)] if more else []),
-        *(Section(visible(f"Decision {name}"), _single(one)) for name, one in shown),
+        *(Section(shown(f"Decision {name}"), _single(one)) for name, one in first),
     ]
 
 
@@ -122,7 +127,7 @@ def _chart(outcome: Outcome) -> Chart:
         chance = None if outcome.p_chosen is None else float(outcome.p_chosen[j])
         start, end = (None, None) if belief is None else (float(low[j]), float(high[j]))
         text = f"{outcome.scores[j]:.4g}" if chance is None else percent(chance)
-        name = visible(titled(outcome, outcome.alternatives[j]))
+        name = shown(titled(outcome, outcome.alternatives[j]))
         rows.append(Row(name, float(middle[j]), start, end, chance, text, strong=place < k))
     described = f"{scale}; {note}. The table below has the numbers."
     cut = k if 1 < k < len(rows) else None
@@ -162,9 +167,9 @@ def alternatives(outcome: Outcome) -> Table:
     columns["Count"] = [f"{counts[j]:g}" for j in order]
     tied = outcome.tier_positions
     rank = {j: str(1 + sum(map(len, tied[:place]))) for place, own in enumerate(tied) for j in own}
-    texts = [[rank[j], visible(str(name))] for j, name in zip(order, names, strict=True)]
+    texts = [[rank[j], shown(str(name))] for j, name in zip(order, names, strict=True)]
     if titles is not None:
-        texts = [[*text, visible(titles.get(str(name), ""))] for text, name in zip(texts, names, strict=True)]
+        texts = [[*text, shown(titles.get(str(name), ""))] for text, name in zip(texts, names, strict=True)]
     rows = [[*text, *cells] for text, *cells in zip(texts, *columns.values(), strict=True)]
     header = ["Rank", "Alternative", *([] if titles is None else ["Title"])]
     return Table.of([*header, *columns], rows, texts=len(header))
@@ -172,7 +177,7 @@ def alternatives(outcome: Outcome) -> Table:
 
 def _tiers(outcome: Outcome) -> list[Block]:
     """List tiers, and say how much of the ranking is expected to be wrong."""
-    if outcome.belief is None or len(outcome.alternatives) == 1:
+    if outcome.belief is None or len(outcome.alternatives) <= 2:
         return []
     tiers, n = outcome.tiers, len(outcome.alternatives)
     listed = [f"Tier {t}: {', '.join(map(str, tier))}" for t, tier in enumerate(tiers[:_MOST_TIERS], 1)]
@@ -189,15 +194,15 @@ def _tiers(outcome: Outcome) -> list[Block]:
             "The first of a tier is not clearly better than the rest of its tier. It is clearly better (with more than "
             "97.5%) than everything in later tiers."
         ),
-        Bullets([visible(line) for line in listed]),
-        Paragraph(visible(f"{wrong}{better}.")),
+        Bullets([shown(line) for line in listed]),
+        Paragraph(shown(f"{wrong}{better}.")),
     ]
 
 
 def _reasons(outcome: Outcome, explanation: Explanation) -> list[Block]:
     """Say who decided it, what would change it, and what was estimated."""
-    decided = [Paragraph(visible(line)) for line in sentences.decided_by(outcome, explanation)]
-    changes = [visible(line) for line in sentences.what_if(explanation)]
+    decided = [Paragraph(shown(line)) for line in sentences.decided_by(outcome, explanation)]
+    changes = [shown(line) for line in sentences.what_if(explanation)]
     title = "Who decided it" if outcome.choose == 1 else "Who decided the last place"
     blocks: list[Block] = [Heading(title), *decided] if decided else []
     if changes:
@@ -205,7 +210,7 @@ def _reasons(outcome: Outcome, explanation: Explanation) -> list[Block]:
     found = [] if outcome.p_best is None else sentences.findings(outcome)
     panel = [*sentences.worth(explanation), *sentences.leniency(explanation)]
     if found or panel:
-        blocks += [Heading("What was estimated or allowed for"), Bullets([visible(line) for line in [*found, *panel]])]
+        blocks += [Heading("What was estimated or allowed for"), Bullets([shown(line) for line in [*found, *panel]])]
     return blocks
 
 
@@ -226,7 +231,7 @@ def _voters(outcome: Outcome, explanation: Explanation) -> list[Block]:
     order = sorted(voting, key=lambda i: -abs(parts.get(profile.voters[i], 0.0)))
     for i in order[:_MOST_VOTERS]:
         name = profile.voters[i]
-        row = [visible(str(name)), *([visible(str(group_of.get(str(name), "")))] if group_of else [])]
+        row = [shown(str(name)), *([shown(str(group_of.get(str(name), "")))] if group_of else [])]
         row += [f"{np.count_nonzero(counts[i])}", f"{counts[i].sum():g}"]
         row += [f"{own[name]:{form}}" for own, form in ((parts, "+.3g"), (without, ".1f"), (lenient, "+.2g")) if own]
         rows.append(row)
@@ -238,7 +243,7 @@ def _voters(outcome: Outcome, explanation: Explanation) -> list[Block]:
 def _warnings(outcome: Outcome, origin: Origin) -> list[Block]:
     """List what deserves a look."""
     lines = list(dict.fromkeys([*origin.notes, *outcome.warnings]))
-    return [Heading("Notes and warnings"), Bullets([visible(line) for line in lines])] if lines else []
+    return [Heading("Notes and warnings"), Bullets([shown(line) for line in lines])] if lines else []
 
 
 def _settings(outcome: Outcome, origin: Origin) -> list[Block]:

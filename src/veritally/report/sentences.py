@@ -194,12 +194,13 @@ def with_chances(outcome: Outcome, names: Sequence[Any]) -> list[str]:
 
 def shortfall(outcome: Outcome, required: float) -> str | None:
     """Say what is missing for all of the chosen to be so sure; None if nothing is."""
+    if len(outcome.chosen_positions) > outcome.choose:
+        tied = [outcome.alternatives[j] for j in outcome.chosen_positions]
+        return f"Not sure enough ({100 * required:g}% required): {join_names(tied)} tie; choose a tie-break."
     if outcome.sureness >= required:
         return None
     sure, k = dict(zip(outcome.alternatives, outcome.p_chosen, strict=True)), outcome.choose
     what = "best" if k == 1 else f"among the best {k}"
-    if outcome.tie_break == "error" and sum(map(len, outcome.ranking[:1])) > 1 == k:
-        return f"Not sure enough ({100 * required:g}% required): {join_names(outcome.winners)} tie."
     short = [name for name in outcome.ordered[:k] if sure[name] < required]
     rivals = [name for name in outcome.ordered[k:] if sure[name] > 1 - max(required, LEVEL)] or outcome.ordered[
         k : k + 1

@@ -16,7 +16,7 @@ from veritally.report.answer import Origin, document
 _PAGES = {".html": to_html, ".htm": to_html, ".md": to_markdown}
 _TABLES = (".csv", ".tsv", ".parquet", ".jsonl")
 _MARK = "<!-- Made by veritally -->\n"
-_HEADER = b"alternative,score,rank,winner"
+_COLUMNS = (b"alternative", b"score", b"winner", b"chosen", b"voters")
 
 
 def write_report(
@@ -74,7 +74,7 @@ def _is_ours(path: Path) -> bool:
     found = path.read_bytes()
     if path.suffix.lower() in _PAGES:
         return found.endswith(_MARK.encode())
-    return _HEADER in found.split(b"\n")[0]
+    return all(column in found for column in _COLUMNS)
 
 
 def _text_names(outcome: Outcome) -> Any:
