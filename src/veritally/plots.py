@@ -13,8 +13,8 @@ import numpy as np
 from veritally.checks import usable_path
 from veritally.errors import InputError
 from veritally.files import refuse_to_replace, write_whole
-from veritally.inference.belief import percent
 from veritally.outcome import Outcome
+from veritally.records import place_chance
 from veritally.votes.labels import visible
 
 if TYPE_CHECKING:
@@ -161,7 +161,9 @@ def draw_belief(outcome: Outcome, ax: Any, top: int | None = None) -> None:
     side = ax.inset_axes((1.04, 0, 0.3, 1), sharey=ax)
     side.barh(rows, best, height=0.6, color=colours)
     for row, share in zip(rows, best, strict=True):
-        side.text(share + 0.03, row, percent(share), va="center", fontsize=min(8.5, 38 * _row_height(len(rows))))
+        side.text(
+            share + 0.03, row, place_chance(share, k), va="center", fontsize=min(8.5, 38 * _row_height(len(rows)))
+        )
     side.set_xlim(0, 1.35)
     side.set_xticks([0, 0.5, 1], ["0", "½", "1"])
     side.tick_params(axis="y", left=False, labelleft=False)

@@ -9,6 +9,7 @@ from importlib.resources import files
 from veritally.document.blocks import Block, Bullets, Cell, Chart, Figure, Heading, Paragraph, Row, Section, Table
 
 _NAMED = 40  # rows of a chart that have their names written
+_SHORT = 10  # characters of names that fit beside a chart on a phone
 MAKER = "veritally"
 
 
@@ -62,7 +63,12 @@ def _body(blocks: Sequence[Block], pictures: Mapping[str, str]) -> str:
 
 
 def _text(text: str) -> str:
-    return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text))
+    return re.sub(r"`([^`]*)`", _code, html.escape(text))
+
+
+def _code(found: re.Match[str]) -> str:
+    """Write code; the name of an option stays on one line."""
+    return "<code>" + re.sub(r"(?<!\S)-[\w-]+", r'<span class="option">\g<0></span>', found[1]) + "</code>"
 
 
 def _rows(table: Table) -> str:
@@ -96,7 +102,7 @@ def _chart(chart: Chart) -> str:
         share = (min(max(x, min(ends)), max(ends)) - min(ends)) / width
         return 3 + 94 * (1 - share if chart.reverse else share)  # per cent, with some room at both ends
 
-    lines = []
+    lines, longest = [], max((len(row.name) for row in chart.rows[:_NAMED]), default=0)
     for number, row in enumerate(chart.rows):
         if number == chart.cut:
             lines.append('<div class="cut"></div>')
@@ -105,8 +111,11 @@ def _chart(chart: Chart) -> str:
     lines.append(f'<div class="row"><span class="name"></span><span class="track">{marks}</span></div>')
     described = html.escape(chart.described)
     note = f" · {_text(chart.note)}" if chart.note else ""
-    head = f'<p class="axis">{_text(chart.scale)}{note}</p>\n'
-    return head + f'<div class="chart" role="img" aria-label="{described}">\n' + "\n".join(lines) + "\n</div>"
+    thin = f" · thin lines: the other {len(chart.rows) - _NAMED}" if len(chart.rows) > _NAMED else ""
+    head = f'<p class="axis">{_text(chart.scale)}{note}{thin}</p>\n'
+    kind = "chart short" if longest <= _SHORT else "chart"
+    start = f'<div class="{kind}" style="--names:{longest + 2}ch" role="img" aria-label="{described}">\n'
+    return head + start + "\n".join(lines) + "\n</div>"
 
 
 def _ticks(low: float, high: float) -> list[float]:

@@ -18,5 +18,11 @@ for (const button of document.querySelectorAll("th button")) {
     body.append(...[...body.rows].map((row) => [key(row), row]).sort((a, b) => order(a[0], b[0])).map(([, row]) => row));
   });
 }
+// A table that goes on to the right has a shadow there.
+for (const box of document.querySelectorAll(".scroll")) {
+  const mark = () => box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+  box.addEventListener("scroll", mark, {passive: true});
+  new ResizeObserver(mark).observe(box);
+}
 // What is folded is unfolded on paper.
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => { part.open = true; }));
