@@ -464,7 +464,12 @@ class Outcome:
 
     def explain(self) -> Any:
         """Return an :class:`Explanation`: who decided it, and what would change it."""
-        return self._each(Explanation)
+        return self._each(lambda one: one._explanation)
+
+    @cached_property
+    def _explanation(self) -> Explanation:
+        """The same of a single decision, made once, since what it asks for can take long."""
+        return Explanation(self)
 
     # Output
 

@@ -10,7 +10,7 @@ import numpy as np
 from veritally.arrays import Array
 from veritally.document import Table
 from veritally.errors import TieError
-from veritally.inference.belief import DISTANCES, Belief, percent
+from veritally.inference.belief import DISTANCES, SURE_LEVELS, Belief, percent
 from veritally.votes.labels import visible
 from veritally.votes.values import Values
 
@@ -143,6 +143,11 @@ def plain_means(outcome: "Outcome") -> list[float] | None:
     return [float(means[place[name]]) for name in outcome.alternatives]
 
 
+def place_chance(share: float, choose: int) -> str:
+    """Write the probability of being among the ``choose`` best; of several, so that it agrees with who is in or out."""
+    return percent(share, SURE_LEVELS if choose > 1 else ())
+
+
 def titled(outcome: "Outcome", name: Any, width: int = 60) -> str:
     """Return the name of an alternative with its title, if it has one."""
     title = (outcome.profile.titles or {}).get(str(name), "")
@@ -188,7 +193,9 @@ def alternatives_table(outcome: "Outcome") -> tuple[Table, str]:
         numbers = {"score": "score", "p_best": "P(best)", "voters": "voters", "count": "count"}
 
     def text(name: str, cell: Any) -> str:
-        return cell if isinstance(cell, str) else percent(cell) if name.startswith("p_") else f"{cell:.3g}"
+        if isinstance(cell, str):
+            return cell
+        return place_chance(cell, outcome.choose) if name.startswith("p_") else f"{cell:.3g}"
 
     for row in rows if outcome.belief is not None else []:
         row["interval"] = f"{row['distance_low']:.3g} to {row['distance_high']:.3g}" if row["distance_high"] else ""

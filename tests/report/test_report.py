@@ -111,6 +111,33 @@ def test_many_decisions_are_a_table_and_a_section_each(page):
     assert "Decision d100 " not in text
 
 
+def test_a_file_with_one_decision_is_reported_in_full(page):
+    profile = vt.stack([vt.Profile(ranks=[[1, 2, 3], [1, 3, 2]], alternatives=["A", "B", "C"])], decisions=["d1"])
+    text = words(page(vt.decide(profile, "borda")))
+    assert "1 decision" not in text
+    assert "Winner: A" in text
+
+
+def test_a_chance_is_not_rounded_to_a_level_that_it_misses(page):
+    profile = vt.read("examples/committee.csv")
+    text = words(page(vt.decide(profile, choose=8)))
+    assert re.search(r"Borderline, chosen: .*Paper B \(< 95%\)", text)
+    assert "Paper B < 95% borderline" in text
+
+
+def test_an_explanation_is_made_once():
+    outcome = vt.decide(REVIEWS)
+    assert outcome.explain() is outcome.explain()
+
+
+def test_the_name_of_an_option_stays_on_one_line(tmp_path):
+    vt.write_report(
+        vt.decide(REVIEWS, "borda"), tmp_path / "report.html", command="veritally decide a-b.csv --rule borda"
+    )
+    text = (tmp_path / "report.html").read_text()
+    assert '<code>veritally decide a-b.csv <span class="option">--rule</span> borda</code>' in text
+
+
 def test_many_alternatives_have_names_in_the_table_and_thin_lines_in_the_chart(tmp_path):
     trials = vt.simulate(vt.Scenario(voters=4, alternatives=120, votes="values"), instances=1, seed=1)
     vt.write_report(vt.decide(trials.profile.unstack()[0]), tmp_path / "report.html")

@@ -36,7 +36,7 @@ class Gate:
         for name, one in outcome.singles():
             self._decisions += 1
             if (missing := shortfall(one, required)) is not None:
-                self._unsure[str(name)] = percent(one.sureness), missing
+                self._unsure[str(name)] = percent(one.sureness, [required]), missing
 
     def close(self) -> None:
         """Exit with 1 if something was not sure enough, and say what is missing."""

@@ -11,7 +11,7 @@ from veritally.cli.screen import NAME, Text, fitted
 from veritally.explain import Explanation
 from veritally.inference.belief import Belief, percent
 from veritally.outcome import Outcome
-from veritally.records import chosen_text, titled
+from veritally.records import chosen_text, place_chance, titled
 from veritally.report import sentences
 from veritally.votes.labels import visible
 from veritally.votes.profile import Profile
@@ -23,13 +23,13 @@ _MOST_LEADS = 5  # in one contribution, beyond which shares of the lead say litt
 
 
 def print_outcomes(outcomes: Iterable[Outcome], profile: Profile, explain: bool) -> None:
-    """Print one decision whole, many in a line each unless they are to be explained, as they come."""
+    """Print one decision whole, several in a line each unless they are to be explained, as they come."""
     console = Console(highlight=False)
     longest = _longest(profile) if profile.batch else (0, 0)
     for number, outcome in enumerate(outcomes):
         if not outcome.profile.batch:
             _print_single(console, outcome, explain)
-        elif explain:
+        elif explain or profile.batch == (1,):
             for line in sentences.pooled(outcome) if number == 0 else []:
                 console.print(Text(line), soft_wrap=True)
             for name, one in outcome.singles():
@@ -138,7 +138,7 @@ def _beliefs(console: Console, outcome: Outcome, belief: Belief) -> Table:
             *([f"{float(outcome.scores[j]):.{digits}f}"] if anchored else []),
             f"{belief.distance[j]:z.{digits}f}",
             sentences.interval(belief, j),
-            percent(outcome.p_chosen[j]),
+            place_chance(outcome.p_chosen[j], outcome.choose),
             _bar(float(outcome.p_chosen[j]), [1.0], "green" if is_chosen else "blue", width=_SHORT),
         )
     _, name, *_, interval, _, bar = table.columns

@@ -52,7 +52,8 @@ def simulate(votes: str, truth: str, instances: int, seed: int, force: bool, **o
     with held(paths[0]), held(paths[1]):  # so that votes and truth are of the same drawing
         write_together(files)
     say(
-        f"Wrote {instances} decisions of {scenario.voters} voters on {scenario.alternatives} alternatives "
+        f"Wrote {instances} decision{'s' if instances > 1 else ''} of {scenario.voters} voters on "
+        f"{scenario.alternatives} alternatives "
         f"({scenario.votes}) to {votes}, and the truth to {truth}",
         err=True,
     )

@@ -1,6 +1,7 @@
 """Belief: how sure an answer is. What a posterior says about who is best."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from veritally.arrays import Array
 
 LEVEL = 0.95
+SURE_LEVELS = (LEVEL, 1 - LEVEL)  # in for sure and out
 CLEAR = (1 + LEVEL) / 2  # the probability from which on one is clearly better: its distance's interval leaves 0 out
 
 
@@ -121,12 +123,19 @@ _AXES = {
 } | dict.fromkeys(DISTANCES, 1)
 
 
-def percent(share: float) -> str:
-    """Write a probability as a person would: never a certainty that it is not.
+def percent(share: float, levels: Sequence[float] = ()) -> str:
+    """Write a probability as a person would: never a certainty that it is not, nor a level that it does not reach.
 
     >>> percent(0.283), percent(0.999), percent(0.001)
     ('28%', '> 99%', '< 1%')
+    >>> percent(0.947), percent(0.947, [0.95]), percent(0.053, [0.05]), percent(0.053, [0.9])
+    ('95%', '< 95%', '> 5%', '5%')
     """
+    for level in levels:
+        if level > share and (round(share, 2) >= level or share > 0.995) and level > 0.5:
+            return f"< {100 * level:g}%"
+        if level < share and (round(share, 2) <= level or share < 0.005) and level < 0.5:
+            return f"> {100 * level:g}%"
     if share > 0.995:
         return "> 99%"
     return "< 1%" if share < 0.005 else f"{share:.0%}"

@@ -10,7 +10,7 @@ from veritally.document import Block, Bullets, Chart, Heading, Paragraph, Row, S
 from veritally.explain import Explanation
 from veritally.inference.belief import percent
 from veritally.outcome import Outcome
-from veritally.records import chosen_text, plain_means, seen_by, titled
+from veritally.records import chosen_text, place_chance, plain_means, seen_by, titled
 from veritally.report import sentences
 from veritally.versions import versions
 from veritally.votes.labels import visible
@@ -62,7 +62,8 @@ class Origin:
 def document(outcome: Outcome, origin: Origin) -> list[Block]:
     """Return the whole report."""
     title = Heading(shown(origin.title or origin.source or "What is best"), level=1)
-    body = _many(outcome) if outcome.profile.batch else _single(outcome)
+    singles = outcome.singles()
+    body = _many(outcome) if len(singles) > 1 else _single(singles[0][1])
     return [title, *body, *_warnings(outcome, origin), *_settings(outcome, origin)]
 
 
@@ -126,7 +127,7 @@ def _chart(outcome: Outcome) -> Chart:
     for place, j in enumerate(outcome.ordered_positions()):
         chance = None if outcome.p_chosen is None else float(outcome.p_chosen[j])
         start, end = (None, None) if belief is None else (float(low[j]), float(high[j]))
-        text = f"{outcome.scores[j]:.4g}" if chance is None else percent(chance)
+        text = f"{outcome.scores[j]:.4g}" if chance is None else place_chance(chance, k)
         name = shown(titled(outcome, outcome.alternatives[j]))
         rows.append(Row(name, float(middle[j]), start, end, chance, text, strong=place < k))
     described = f"{scale}; {note}. The table below has the numbers."
@@ -142,7 +143,7 @@ def alternatives(outcome: Outcome) -> Table:
     names = [outcome.alternatives[j] for j in order]
     columns: dict[str, list[str]] = {}
     if outcome.p_chosen is not None:
-        columns["P(best)" if k == 1 else f"P(best {k})"] = [percent(outcome.p_chosen[j]) for j in order]
+        columns["P(best)" if k == 1 else f"P(best {k})"] = [place_chance(outcome.p_chosen[j], k) for j in order]
     if belief is None:
         columns["Score"] = [f"{outcome.scores[j]:.4g}" for j in order]
     else:
@@ -186,7 +187,7 @@ def _tiers(outcome: Outcome) -> list[Block]:
     pairs, wrong_pairs = n * (n - 1) // 2, outcome.expected_kendall
     number = f"{wrong_pairs:.1f}" if wrong_pairs < 10 else f"{wrong_pairs:.0f}"
     wrong = f"Of all {pairs:,} pairs, about {number} are expected to be in the wrong order here"
-    order, more = ", ".join(map(str, outcome.kendall_ranking[:_MOST_TIERS])), ", …" if n > _MOST_TIERS else ""
+    order, more = ", ".join(map(str, outcome.kendall_ranking[:_MOST_TIERS])), " and so on" if n > _MOST_TIERS else ""
     better = "" if outcome.kendall_ranking == outcome.ordered else f". The order with the fewest is {order}{more}"
     return [
         Heading("Tiers"),
@@ -250,7 +251,7 @@ def _settings(outcome: Outcome, origin: Origin) -> list[Block]:
     """Say what is needed to repeat it."""
     profile = outcome.profile
     size = f"{profile.shape[-2]:,} voters, {profile.shape[-1]:,} alternatives"
-    decisions = f"{profile.batch[0]:,} decisions, up to " if profile.batch else ""
+    decisions = f"{profile.batch[0]:,} decisions, up to " if profile.batch and profile.batch[0] > 1 else ""
     facts = {
         "Votes": origin.source,
         "SHA-256 of the file": origin.checksum,

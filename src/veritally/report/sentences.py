@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from veritally.explain import Explanation
-from veritally.inference.belief import CLEAR, LEVEL, Belief, percent
+from veritally.inference.belief import CLEAR, LEVEL, SURE_LEVELS, Belief, percent
 from veritally.inference.pooling import POOLED
 from veritally.outcome import Outcome
 from veritally.records import chosen_text, join_names, list_names
@@ -186,10 +186,10 @@ def _cut(outcome: Outcome) -> list[str]:
     return lines
 
 
-def with_chances(outcome: Outcome, names: Sequence[Any]) -> list[str]:
-    """Return names with the probability of being among the best."""
+def with_chances(outcome: Outcome, names: Sequence[Any], levels: Sequence[float] = SURE_LEVELS) -> list[str]:
+    """Return names with the probability of being among the best, none rounded to a level that it does not reach."""
     sure = dict(zip(outcome.alternatives, outcome.p_chosen, strict=True))
-    return [f"{name} ({percent(sure[name])})" for name in names]
+    return [f"{name} ({percent(sure[name], levels)})" for name in names]
 
 
 def shortfall(outcome: Outcome, required: float) -> str | None:
@@ -206,7 +206,7 @@ def shortfall(outcome: Outcome, required: float) -> str | None:
         k : k + 1
     ]
     missing = f"Not sure enough ({100 * required:g}% required). Chance of being {what}: "
-    missing += f"{join_names(with_chances(outcome, short))}."
+    missing += f"{join_names(with_chances(outcome, short, [required]))}."
     if not rivals:
         return missing
     few = [*rivals[: _MOST_NEAR - 1], f"{len(rivals) - _MOST_NEAR + 1} others"] if len(rivals) > _MOST_NEAR else rivals
