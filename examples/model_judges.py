@@ -26,7 +26,7 @@ best = outcome.winner
 chance = dict(zip(outcome.alternatives, outcome.p_best, strict=True))[best]
 print(f"Best: {best}, P(best) = {chance:.0%}")
 print(f"Not clearly worse: {', '.join(outcome.indistinct)}")
-print(f"The best is among {len(outcome.credible)} models with 95%")
+print(f"There is a 95% chance that the best is among {len(outcome.credible)} models")
 
 # Why no surer than that, and whether it hangs on one judge.
 seen = profile.counts[:, profile.alternatives.index(best)]

@@ -75,7 +75,7 @@ def test_a_long_list_of_those_that_are_not_clearly_worse_is_cut(file):
 
 def test_a_learned_rule_says_how_sure_it_is_and_what_it_found_out():
     output = run("decide", PANEL, "--rule", "learned-universal").output
-    assert re.search(r"has a \d+% chance of being best. With 95% the best is one of", output)
+    assert re.search(r"has a \d+% chance of being best. There is a 95% chance that the best is one of", output)
     assert re.search(r"varies [\d.]+ times as much as true quality does \(σ/τ; 95%: [\d.]+ to [\d.]+\)", output)
     assert "estimated" not in run("decide", PANEL, "--rule", "learned-universal", "--sigma", "2", "--tau", "1").output
 

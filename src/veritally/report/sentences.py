@@ -164,7 +164,7 @@ def _others(outcome: Outcome) -> str:
         near = [name for name in outcome.ordered if name in outcome.credible]
         if len(near) == 1:
             return f"No other has more than {1 - LEVEL:.0%}."
-        return f"With {LEVEL:.0%} the best is one of {join_names(near)}."
+        return f"There is a {LEVEL:.0%} chance that the best is one of {join_names(near)}."
     near = outcome.indistinct
     if not near:
         return f"Each of the others is clearly worse (with more than {CLEAR:.1%})."
