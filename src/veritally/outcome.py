@@ -265,7 +265,7 @@ class Outcome:
 
     @property
     def credible(self) -> Any:
-        """The smallest set that contains the best with 95% probability, the most probable first; None for rules without."""
+        """The smallest set that has the best with 95% probability, the most probable first; None for rules without."""
         if self.p_best is None:
             return None
         return self._each(lambda one: one._names(smallest_set(np.asarray(one.p_best))))
