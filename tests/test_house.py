@@ -23,6 +23,7 @@ STOREYS = (
     {"registry"},
     {"citation", "decide"},
     {"io", "plots", "datasets", "experiments"},
+    {"learning"},
     {"report"},
     {"cli"},
 )

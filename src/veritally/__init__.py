@@ -9,6 +9,7 @@ from veritally.errors import InputError, InputNote, InputWarning, TieError
 from veritally.explain import Explanation
 from veritally.io.votes import read, to_frame, write
 from veritally.outcome import Outcome
+from veritally.panel.learned import LearnedPanel
 from veritally.panel.panel import Panel
 from veritally.registry import register, rule, rules
 from veritally.rules.info import RuleInfo
@@ -22,10 +23,13 @@ if TYPE_CHECKING:
     from veritally.citation import cite
     from veritally.experiments.compare import Comparison, compare
     from veritally.experiments.reproduce import reproduce
+    from veritally.io.answers import read_answers
     from veritally.io.pref_voting import from_pref_voting
     from veritally.io.truth import read_truth, write_truth
     from veritally.learned.train import train
+    from veritally.learning import learn_panel
     from veritally.model import Scenario, Trials, scenario, simulate
+    from veritally.panel.files import read_panel
     from veritally.report.writing import write_report
 
 __all__ = [
@@ -37,6 +41,7 @@ __all__ = [
     "InputError",
     "InputNote",
     "InputWarning",
+    "LearnedPanel",
     "Outcome",
     "Panel",
     "Profile",
@@ -54,9 +59,12 @@ __all__ = [
     "decide",
     "evaluate",
     "from_pref_voting",
+    "learn_panel",
     "likelihood",
     "plots",
     "read",
+    "read_answers",
+    "read_panel",
     "read_truth",
     "register",
     "reproduce",
@@ -81,8 +89,11 @@ _LATER = {
     "compare": "experiments.compare",
     "from_pref_voting": "io.pref_voting",
     "datasets": "datasets",
+    "learn_panel": "learning",
     "model": "model",
     "plots": "plots",
+    "read_answers": "io.answers",
+    "read_panel": "panel.files",
     "read_truth": "io.truth",
     "reproduce": "experiments.reproduce",
     "scenario": "model",

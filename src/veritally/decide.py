@@ -14,6 +14,8 @@ from veritally.errors import InputError, InputWarning, quoted
 from veritally.learned.models import SHIPPED
 from veritally.model.parameters import checked_parameters
 from veritally.outcome import Outcome, TieBreak
+from veritally.panel.base import AnyPanel
+from veritally.panel.learned import LearnedPanel
 from veritally.panel.panel import Panel
 from veritally.registry import rule_for
 from veritally.rules.info import RuleInfo
@@ -28,6 +30,7 @@ from veritally.votes.profile import Profile
 
 _LARGEST = 1e150  # of a score, in absolute value
 _INSTEAD_OF_LENIENCY = {"sigma", "leniency", "noise", "count_error"}  # parameters with which it is not estimated
+_LEARNED = {"sigma", "tau", "scale", "omega", "leniency", "noise", "count_error"}  # that a learned panel replaces
 _PIECE = 20_000  # voters × alternatives² that are decided together
 _FEW_JUDGES, _MANY_COMPARISONS = 10, 30
 _MOST_AT_ONCE = 100  # decisions
@@ -37,7 +40,7 @@ def decide(
     profile: Profile | Sequence[Profile],
     rule: str | Rule | None = None,
     *,
-    panel: Panel | None = None,
+    panel: AnyPanel | None = None,
     choose: int = 1,
     tie_break: TieBreak = "error",
     seed: int = 0,
@@ -98,7 +101,7 @@ def questions(
     profile: Profile,
     rule: str | Rule | None = None,
     *,
-    panel: Panel | None = None,
+    panel: AnyPanel | None = None,
     choose: int = 1,
     tie_break: TieBreak = "error",
     seed: int = 0,
@@ -128,7 +131,7 @@ class Question:
     parameters: dict[str, Any]
     before: int = 0
     made: Rule | None = None
-    panel: Panel | None = None
+    panel: AnyPanel | None = None
     claims: Mapping[int, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
@@ -141,7 +144,7 @@ class Question:
         tie_break: TieBreak,
         seed: int,
         parameters: dict[str, Any],
-        panel: Panel | None = None,
+        panel: AnyPanel | None = None,
     ) -> Self:
         """Check what a user asks."""
         if rule is None and "model" in parameters:
@@ -166,10 +169,12 @@ class Question:
             profile, claims = believable(profile)
         profile = profile.coarsened(info.votes)
         checked = checked_parameters(_of_rule(parameters), profile)  # of all decisions, before some are decided
+        if isinstance(panel, LearnedPanel):
+            _require_unknown(parameters)
         if panel is not None:
             profile = panel.applied(profile, checked.get("cap"))
         elif profile.ballots.loadings is not None:  # of a panel that it was decided with before
-            profile = profile.with_ballots(profile.ballots.with_shared_errors(None, None))
+            profile = profile.with_ballots(profile.ballots.with_shared_errors(None, None).with_traits(None))
         return cls(profile, info, choose, tie_break, seed, parameters, panel=panel, claims=claims, remarks=remarks)
 
     def prepared(self) -> Self:
@@ -187,9 +192,10 @@ class Question:
         made = self.info.make(**checked_parameters(parameters, self.profile))
         if self.panel is None:
             return made
-        known: dict[str, Any] = {"correlation": self.panel.correlation}
+        known = self.panel.known
         # The noise is estimated only from what voters of the same items do not share; leniency would be taken for it.
-        if self.panel.items is not None and self.parameters.keys().isdisjoint(_INSTEAD_OF_LENIENCY):
+        items = isinstance(self.panel, Panel) and self.panel.items is not None
+        if items and self.parameters.keys().isdisjoint(_INSTEAD_OF_LENIENCY):
             known["leniency"] = "estimated"
         return replace(made, **known)  # type: ignore[type-var]
 
@@ -248,13 +254,19 @@ def _taste(profile: Profile) -> tuple[str, ...]:
     return (f"{who} about {each:.0f} comparisons each; {taste}",)
 
 
+def _require_unknown(parameters: Mapping[str, Any]) -> None:
+    """Refuse what a learned panel knows already."""
+    for name in _LEARNED & parameters.keys():
+        raise InputError(f"a learned panel knows {name} itself; leave {name} out, or the panel")
+
+
 def _takes_panel(info: RuleInfo) -> bool:
     return issubclass(info.implementation, Rule) and info.implementation.takes_panel
 
 
-def _panel_for(info: RuleInfo, panel: Panel | None, profile: Profile) -> Panel | None:
+def _panel_for(info: RuleInfo, panel: AnyPanel | None, profile: Profile) -> AnyPanel | None:
     """Return the panel, as given or as it came with the votes; None if there is none, or the rule takes none."""
-    if panel is not None and not isinstance(panel, Panel):
+    if panel is not None and not isinstance(panel, AnyPanel):
         raise InputError(f"panel takes a vt.Panel, not {type(panel).__name__}")
     if _takes_panel(info):
         return Panel.of(profile) if panel is None else panel

@@ -15,7 +15,7 @@ from veritally.explain import Explanation, among_best
 from veritally.inference.belief import CLEAR, LEVEL, Belief, smallest_set
 from veritally.inference.ordering import expected_kendall, kendall_order
 from veritally.inference.scale import PooledNoise
-from veritally.panel.panel import Panel
+from veritally.panel.base import AnyPanel
 from veritally.panel.worth import effective_voters
 from veritally.records import alternative_rows, alternatives_table, decisions_table, record
 from veritally.rules.protocol import Fit, Rule, Status
@@ -82,7 +82,7 @@ class Outcome:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     before: int = 0
     batch: "tuple[Outcome, int] | None" = field(default=None, repr=False)
-    panel: Panel | None = None
+    panel: AnyPanel | None = None
     remarks: tuple[str, ...] = ()
 
     def unstack(self) -> list["Outcome"]:

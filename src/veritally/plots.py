@@ -19,6 +19,7 @@ from veritally.votes.labels import visible
 
 if TYPE_CHECKING:
     from veritally.experiments.compare import Comparison
+    from veritally.panel.learned import LearnedPanel
 
 # Okabe & Ito's colours, told apart by colour-blind readers too; black and yellow left out.
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933", "#882255")
@@ -87,6 +88,55 @@ def save_comparison(comparison: "Comparison", path: str | PathLike[str]) -> None
         ax.set_xlim(left=0)
         ax.set_title(comparison.about, loc="left", fontsize="medium")
         ax.set_xlabel("regret ± 2 standard errors; blue: may be the lowest")
+
+
+def save_panel(panel: "LearnedPanel", path: str | PathLike[str]) -> None:
+    """Save a picture of a learned panel: skill against leaning, and a map of who errs with whom."""
+    from veritally.panel.verdicts import leaning_of
+
+    names = [_short(name, 24) for name in panel.voters]
+    order = np.argsort(-panel.slope, kind="stable")
+    many = len(names)
+    leaning = leaning_of(panel)
+    map_height = max(3.5, min(9.0, 1.2 + 0.22 * many))
+    with _picture(path, [4.5 if leaning is not None else 1.2 + many * _row_height(many), map_height]) as (
+        skill,
+        errors,
+    ):
+        spread = 1.96 * panel.slope_error
+        if leaning is not None:
+            skill.errorbar(
+                leaning[1],
+                panel.slope,
+                yerr=spread,
+                xerr=1.96 * leaning[2],
+                fmt="o",
+                color=_COLOURS[0],
+                ecolor=_OTHERS,
+                markersize=4,
+                linewidth=1,
+            )
+            for i in order if many <= _MOST_ROWS else order[:0]:
+                skill.annotate(
+                    names[i], (leaning[1][i], panel.slope[i]), (4, 3), textcoords="offset points", fontsize=7
+                )
+            skill.set_xlabel(f"leaning ({leaning[0]}), with 95% intervals")
+            skill.set_ylabel("skill: 0 is chance")
+            skill.axhline(0, color=_OTHERS, linewidth=0.8)
+            skill.axvline(0, color=_OTHERS, linewidth=0.8)
+        else:
+            rows = range(many)
+            skill.errorbar(panel.slope[order], rows, xerr=spread[order], fmt="o", color=_COLOURS[0], markersize=4)
+            skill.set_yticks(rows, [names[i] for i in order])
+            skill.invert_yaxis()
+            skill.set_xlabel("skill with 95% intervals: 0 is chance")
+        shown = np.where(np.eye(many) > 0, 0, panel.correlation)[np.ix_(order, order)]
+        picture = errors.imshow(shown, cmap="PuOr", vmin=-1, vmax=1)
+        ticks = range(many) if many <= _MOST_ROWS else []
+        errors.set_xticks(ticks, [names[i] for i in order] if len(ticks) else [], rotation=90, fontsize=7)
+        errors.set_yticks(ticks, [names[i] for i in order] if len(ticks) else [], fontsize=7)
+        errors.set_title("correlation of errors, the most skilled voters first", loc="left", fontsize="medium")
+        errors.figure.colorbar(picture, ax=errors, shrink=0.8)
 
 
 def save_curve(curve: Sequence[tuple[int, float, float]], path: str | PathLike[str]) -> None:

@@ -11,6 +11,7 @@ from veritally.arrays import Array
 from veritally.document import Table
 from veritally.errors import TieError
 from veritally.inference.belief import DISTANCES, SURE_LEVELS, Belief, percent
+from veritally.panel.learned import LearnedPanel
 from veritally.votes.labels import visible
 from veritally.votes.values import Values
 
@@ -54,6 +55,8 @@ def record(outcome: "Outcome") -> dict[str, Any]:
         result["pooled_noise"] = [noise.to_dict() for noise in outcome.pooled_noise]
     if outcome.panel is not None:
         result["effective_voters"] = outcome.effective_voters
+        if isinstance(outcome.panel, LearnedPanel) and outcome.panel.assumption is not None:
+            result["panel_assumption"] = outcome.panel.assumption
     for name, value in outcome.details.items():
         result.setdefault(name, float(value) if math.isfinite(value) else str(float(value)))
     return result

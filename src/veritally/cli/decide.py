@@ -25,7 +25,8 @@ from veritally.errors import InputError, InputWarning, quoted
 from veritally.inference.pooling import POOLED
 from veritally.io.votes import read
 from veritally.outcome import Outcome, TieBreak, WarningLines
-from veritally.panel.panel import Panel
+from veritally.panel.files import read_panel
+from veritally.panel.learned import LearnedPanel
 from veritally.progress import listening
 from veritally.votes.labels import find
 from veritally.votes.profile import Profile
@@ -98,7 +99,7 @@ Examples:
     "--panel",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Which voters share errors: a JSON file that vt.Panel wrote; for posterior.",
+    help="Which voters share errors: a JSON file that veritally panel or vt.Panel wrote; for posterior.",
 )
 @click.option("--rule", metavar="NAME", help="The rule, by name or paper label. Default: posterior.")
 @click.option(
@@ -248,9 +249,9 @@ def decide(
         )
     if without:
         profile = _without(profile, without)
-    if _has_one_noise(profile, rule, parameters):
+    said = None if panel is None else read_panel(panel)
+    if not isinstance(said, LearnedPanel) and _has_one_noise(profile, rule, parameters):
         parameters["scale"] = "pooled"
-    said = None if panel is None else Panel.read(panel)
     settled: TieBreak = tie_break or "error"
     with working(file):  # of many decisions, some tell the noise of all
         asked = questions(profile, rule, panel=said, choose=choose, tie_break=settled, seed=seed, **parameters)

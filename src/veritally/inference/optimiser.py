@@ -217,7 +217,7 @@ def _tally(ballots: Ballots, theta: Array, model: Model, order: int, rough: bool
     if lift.weights is None:
         return tally(ballots, theta, model.means, order, rough)
     seen = lift.see(theta)
-    found = derivatives(ballots.each_voter(), seen, model.within(xp.zeros_like(seen)).means, 2, rough)
+    found = derivatives(ballots.each_voter(), lift.facing(seen), model.within(xp.zeros_like(seen)).means, 2, rough)
     times = ballots.multiplicity
     assert found.gradient is not None
     assert found.curvature is not None

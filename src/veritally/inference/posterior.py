@@ -79,7 +79,7 @@ def _infer_alike(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
     level = ballots.level()
     if level is not None:  # from which values are measured, so that no digits are lost
         found = _infer_alike(ballots.shifted(-level), given)
-        return found._replace(moments=found.moments.shifted(level))
+        return found._replace(moments=found.moments.shifted(level[..., None]))
     xp = namespace(ballots.counts)
     few = some_voters(ballots)
     sigma, freedom = known_sigma(few, given)

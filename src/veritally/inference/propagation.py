@@ -89,9 +89,9 @@ class Moments(NamedTuple):
     fell_back: Array
 
     def shifted(self, by: Array) -> "Moments":
-        """Return the same with all truths shifted, by ``(...)``."""
-        without = None if self.without is None else self.without + by[..., None, None]
-        return self._replace(mean=self.mean + by[..., None], without=without)
+        """Return the same with all truths shifted, by ``(..., alternative)``."""
+        without = None if self.without is None else self.without + by[..., None, :]
+        return self._replace(mean=self.mean + by, without=without)
 
 
 class Near(NamedTuple):
@@ -101,7 +101,7 @@ class Near(NamedTuple):
     covariance: Array
 
 
-class _Sites(NamedTuple):
+class Sites(NamedTuple):
     """What each voter says, as a normal likelihood, and the mean that follows.
 
     Attributes
@@ -136,7 +136,7 @@ class _Sites(NamedTuple):
     turn: Array
 
 
-class _Votes(NamedTuple):
+class Problem(NamedTuple):
     """What stays the same from turn to turn.
 
     Attributes
@@ -168,7 +168,7 @@ class _Votes(NamedTuple):
         return self.model.lift
 
     @classmethod
-    def of(cls, ballots: Ballots, model: Model, look: bool) -> "_Votes":
+    def of(cls, ballots: Ballots, model: Model, look: bool) -> "Problem":
         """Return votes of which the values, if there are any, are known."""
         xp = namespace(ballots.counts)
         times = ballots.multiplicity[..., None]
@@ -177,9 +177,9 @@ class _Votes(NamedTuple):
         prior = model.lifted_precision(ballots.mask)
         return cls(ballots, model, prior, times, *exact_sites(ballots, model), strict)
 
-    def take(self, rows: Array) -> "_Votes":
+    def take(self, rows: Array) -> "Problem":
         """Keep some decisions of a flat batch."""
-        return _Votes(self.ballots.map(lambda x: x[rows]), self.model.take(rows), *(x[rows] for x in self[2:]))
+        return Problem(self.ballots.map(lambda x: x[rows]), self.model.take(rows), *(x[rows] for x in self[2:]))
 
     def total(self, precision: Array) -> Array:
         """Return the precision of truths and shared errors by prior and sites."""
@@ -191,14 +191,14 @@ class _Votes(NamedTuple):
             return total[..., None, :, :]
         return inverse(self.lift.see_matrix(inverse(total))[0])
 
-    def without(self, sites: _Sites, shift: Array, precision: Array) -> tuple[Array, Array]:
+    def without(self, sites: Sites, shift: Array, precision: Array) -> tuple[Array, Array]:
         """Return mean and covariance of what each voter sees without so much of the voter's own."""
         mean = self.lift.see(sites.mean)
         pull = shift - multiply(precision, mean)
         covariance = inverse(self.seen(self.total(sites.precision)) - precision)
         return mean - multiply(covariance, pull), covariance
 
-    def start(self, near: Near | None) -> _Sites:
+    def start(self, near: Near | None) -> Sites:
         """Return what values say, and nothing of other votes; or equal shares of what was found near by."""
         xp = namespace(self.prior)
         shift, precision = self.fixed_shift, self.fixed_precision
@@ -214,7 +214,7 @@ class _Votes(NamedTuple):
         one = xp.ones(mean.shape[:-1], dtype=mean.dtype)
         step = xp.zeros((*mean.shape[:-1], 2, mean.shape[-1]), dtype=mean.dtype)
         everywhere = xp.broadcast_to(self.lift.see(mean), shift.shape)
-        return _Sites(mean, shift, precision, everywhere, 0 * one, step, xp.inf * one, one, xp.asarray(0))
+        return Sites(mean, shift, precision, everywhere, 0 * one, step, xp.inf * one, one, xp.asarray(0))
 
 
 def moments(
@@ -233,6 +233,12 @@ def moments(
     near
         About what will be found, to start from.
     """
+    found = _moments(ballots, model, estimate, rough, near)
+    return found if ballots.traits is None else found.shifted(ballots.traits.expected)
+
+
+def _moments(ballots: Ballots, model: Model, estimate: Estimate, rough: bool, near: Near | None) -> Moments:
+    """Do so for truths as they are measured by the model: from where they are expected."""
     fell_back = np.zeros(ballots.mask.shape[:-1], dtype=bool)
     # Values that are mixtures have no normal shape, and of pairs one voter has many that are independent.
     shapeless = ballots.cardinal and model.means.counts is not None
@@ -347,7 +353,9 @@ def _higher(one: Peak, other: Peak) -> Peak:
 def _voters_part(ballots: Ballots, model: Model, found: Peak) -> dict[str, Array]:
     """Return what each voter adds at the mode, and the means without, where voters share errors."""
     seen = model.lift.see(found.truth)
-    each = derivatives(ballots.each_voter(), seen, model.within(namespace(seen).zeros_like(seen)).means, 2)
+    each = derivatives(
+        ballots.each_voter(), model.lift.facing(seen), model.within(namespace(seen).zeros_like(seen)).means, 2
+    )
     pull, own = each.gradient[..., 0, :], -each.curvature[..., 0, :, :]  # type: ignore[index]
     times = ballots.multiplicity[..., None]
     without = _left(model.lift, found.truth, found.precision, times * pull, times[..., None] * own)
@@ -371,13 +379,13 @@ def _propagated(ballots: Ballots, model: Model, rough: bool, near: Near | None) 
 def _settled(ballots: Ballots, model: Model, rough: bool, near: Near | None) -> Moments:
     """Do so for a flat batch."""
     xp = namespace(ballots.counts)
-    votes = _Votes.of(ballots, model, rough)
+    votes = Problem.of(ballots, model, rough)
     few = ballots.mask.shape[-1] <= FEW
     with stretch(0, _ROUGH_SHARE):
-        sites = _settle(votes, votes.start(near), True, _LOOK if rough else _SMALL if few else _ROUGHLY)
+        sites = settle(votes, votes.start(near), True, _LOOK if rough else _SMALL if few else _ROUGHLY)
     if not rough and not few:
         ones = xp.ones_like(sites.part)
-        sites = _settle(votes, sites._replace(moved=xp.inf * ones, part=ones, turn=xp.asarray(0)), False, _SMALL)
+        sites = settle(votes, sites._replace(moved=xp.inf * ones, part=ones, turn=xp.asarray(0)), False, _SMALL)
     precision, times = votes.total(sites.precision), votes.times
     values = xp.linalg.eigvalsh(xp.where(xp.isfinite(precision), precision, 0))
     sound = xp.all(xp.isfinite(sites.mean), axis=-1) & xp.all(values > 0, axis=-1) & xp.isfinite(sites.log_size)
@@ -429,12 +437,12 @@ def _replaced(found: Moments, ballots: Ballots, model: Model, sound: Array) -> M
     return Moments(*map(chosen, found, known))
 
 
-def _settle(votes: _Votes, sites: _Sites, rough: bool, small: float) -> _Sites:
+def settle(votes: Problem, sites: Sites, rough: bool, small: float) -> Sites:
     """Repeat until all sites agree; decisions that have arrived leave the batch, but for JAX."""
     xp, turns = namespace(sites.mean), _TURNS[rough]
     if is_jax(sites.mean):
 
-        def going(sites: _Sites) -> Array:
+        def going(sites: Sites) -> Array:
             return (sites.turn < turns) & ~xp.all(sites.moved <= small)
 
         return while_loop(going, lambda sites: _turn(votes, sites, rough, small), sites)
@@ -448,8 +456,8 @@ def _settle(votes: _Votes, sites: _Sites, rough: bool, small: float) -> _Sites:
         for old, new in zip(whole, sites[:-1], strict=True):
             old[rows] = new
         rows, kept = rows[still], np.flatnonzero(still)
-        some, sites = some.take(kept), _Sites._make([*(x[kept] for x in sites[:-1]), sites.turn])
-    return _Sites._make([*whole, sites.turn])
+        some, sites = some.take(kept), Sites._make([*(x[kept] for x in sites[:-1]), sites.turn])
+    return Sites._make([*whole, sites.turn])
 
 
 def exact_sites(ballots: Ballots, model: Model) -> tuple[Array, Array]:
@@ -470,17 +478,19 @@ def exact_sites(ballots: Ballots, model: Model) -> tuple[Array, Array]:
     return multiply(matrix, xp.where(values.given, values.votes, 0)), matrix
 
 
-def _turn(votes: _Votes, sites: _Sites, rough: bool, small: float) -> _Sites:
+def _turn(votes: Problem, sites: Sites, rough: bool, small: float) -> Sites:
     """Let each voter say anew what the vote tells, given what the others say."""
     xp = namespace(sites.mean)
     # Cavity: one voter out of each ballot.
     shift, precision = sites.shift - votes.fixed_shift, sites.precision - votes.fixed_precision
-    once = _taken_out(votes, sites, precision)
+    once = taken_out(votes, sites, precision)
     mean, covariance = votes.without(sites, once * shift, once[..., None] * precision)
-    variance = _variances_within(covariance, votes.ballots, xp.any(votes.fixed_precision != 0, axis=(-2, -1)))
+    variance = variances_within(covariance, votes.ballots, xp.any(votes.fixed_precision != 0, axis=(-2, -1)))
     proper, variance = xp.all(variance > 0, axis=-1), xp.abs(variance)
     # Tilted: the exact probability of the vote in the cavity.
-    tilted = derivatives(votes.ballots.each_voter(), mean, votes.model.within(variance).means, 2, rough)
+    tilted = derivatives(
+        votes.ballots.each_voter(), votes.lift.facing(mean), votes.model.within(variance).means, 2, rough
+    )
     log, gradient, curvature = tilted.log_prob[..., 0], tilted.gradient[..., 0, :], tilted.curvature[..., 0, :, :]  # type: ignore[index]
     # Sites that match it, damped; one that is no number stays as it was.
     precision, widened = _site_precision(curvature, variance)
@@ -513,10 +523,10 @@ def _turn(votes: _Votes, sites: _Sites, rough: bool, small: float) -> _Sites:
     moved = xp.where(sound, votes.strictness * xp.max(xp.abs(step), axis=(-2, -1)), xp.inf)
     following = xp.where(sound, _next_part(sites, step), xp.maximum(sites.part / _BACK, xp.asarray(_PARTS[0])))
     log_size = xp.sum(votes.times[..., 0] * log_size, axis=-1)
-    return _Sites(new, shift, precision, mean, log_size, step, moved, following, sites.turn + 1)
+    return Sites(new, shift, precision, mean, log_size, step, moved, following, sites.turn + 1)
 
 
-def _next_part(sites: _Sites, step: Array) -> Array:
+def _next_part(sites: Sites, step: Array) -> Array:
     """Return how far to go next: less where sites overshot, more where they crawl (Aitken's relaxation)."""
     xp = namespace(step)
     change = step - sites.step
@@ -527,7 +537,7 @@ def _next_part(sites: _Sites, step: Array) -> Array:
     return xp.where(known, xp.clip(part, least, most), sites.part)
 
 
-def _taken_out(votes: _Votes, sites: _Sites, precision: Array) -> Array:
+def taken_out(votes: Problem, sites: Sites, precision: Array) -> Array:
     """Return how much of each ballot is taken out: one voter, also of a part of one if others say enough without."""
     xp = namespace(precision)
     times = votes.times
@@ -539,7 +549,7 @@ def _taken_out(votes: _Votes, sites: _Sites, precision: Array) -> Array:
     return xp.where(fractional & (least > 0), 1, once)
 
 
-def _variances_within(covariance: Array, ballots: Ballots, valued: Array) -> Array:
+def variances_within(covariance: Array, ballots: Ballots, valued: Array) -> Array:
     """Return the variances within a ballot, ``(..., voter, alternative)``, apart from a common shift.
 
     They are the d_j for which d_j + d_k fits the variance of each difference best, by least squares, if these are

@@ -31,12 +31,14 @@ def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
     if source.notes:
         warnings.warn(f"{place.name}: {'; '.join(source.notes)}", InputNote, stacklevel=4)
     read = _reader(table, place, said)
+    levels = None
     if read not in (comparisons.to_profile, looks.to_profile):
+        levels = (said.confidence or confidence.DEFAULT) if "confidence" in table.columns else None
         table = confidence.with_counts(table, place, said)
     profile = read(table, place, said)
     if read is comparisons.to_profile:
         return profile
-    return profile.with_facts(groups=groups_in(table, place), titles=titles_in(table))
+    return profile.with_facts(groups=groups_in(table, place), titles=titles_in(table), confidence=levels)
 
 
 def _plain(table: pl.DataFrame) -> pl.DataFrame:

@@ -28,21 +28,30 @@ class Lift(NamedTuple):
     Attributes
     ----------
     weights
-        h_i, ``(..., voter, 1 + factor, alternative)``; None where no errors are shared.
+        h_i, ``(..., voter, 1 + factor, alternative)``; None where all voters see the truths alone.
+    offset
+        What is added to what each voter sees, ``(..., voter, alternative)``; None for nothing.
     """
 
     weights: Array | None = None
+    offset: Array | None = None
 
     @classmethod
-    def of(cls, loadings: Array) -> Self:
-        """Return the lift by loadings, ``(..., voter, alternative, factor)``."""
+    def of(cls, loadings: Array, slopes: Array | None = None, offset: Array | None = None) -> Self:
+        """Return the lift by loadings, ``(..., voter, alternative, factor)``, and slopes, ``(..., voter)``."""
         xp = namespace(loadings)
         rows = xp.moveaxis(loadings, -1, -2)
-        return cls(xp.concat([xp.ones_like(rows[..., :1, :]), rows], axis=-2))
+        first = xp.ones((*rows.shape[:-2], 1, rows.shape[-1]), dtype=rows.dtype)
+        first = first if slopes is None else first * slopes[..., None, None]
+        return cls(xp.concat([first, rows], axis=-2), offset)
 
     def map(self, change: Callable[[Array], Array]) -> Self:
-        """Change the array, if there is one."""
-        return self if self.weights is None else type(self)(change(self.weights))
+        """Change the arrays that there are."""
+        return type(self)(*(None if x is None else change(x) for x in self))
+
+    def facing(self, seen: Array) -> Array:
+        """Return where voters' means are centred, from what they see of truths and errors."""
+        return seen if self.offset is None else seen + self.offset
 
     def size(self, alternatives: int) -> int:
         """Return how many numbers θ has."""

@@ -7,7 +7,7 @@ from typing import Any, Self
 from veritally.arrays import Array, namespace, possible
 from veritally.model.lift import Lift, shared_errors
 from veritally.model.means import VoterMeans
-from veritally.votes.ballots import Ballots
+from veritally.votes.ballots import Ballots, Traits
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,27 @@ class Model:
     @classmethod
     def of(cls, ballots: Ballots, tau: Array, means: VoterMeans, strength: Any = 0.0) -> Self:
         """Return the model of these votes by the spread τ of truths and the strength of shared errors, ``(...)``."""
+        if ballots.traits is not None:
+            return cls._of_traits(ballots, ballots.traits, tau, means)
         if ballots.loadings is None or not possible(namespace(tau).asarray(strength) > 0):
             return cls(tau**-2.0, ballots.anchored, means)
         loadings, extra = shared_errors(ballots, means, strength)
         lift = Lift.of(loadings / tau[..., None, None, None])  # so that errors have the unit and the spread of truths
         return cls(tau**-2.0, ballots.anchored, replace(means, extra=extra), lift)
+
+    @classmethod
+    def _of_traits(cls, ballots: Ballots, traits: Traits, tau: Array, means: VoterMeans) -> Self:
+        """Return the model of voters whom a learned panel describes, in units of the noise of one observation.
+
+        Truths are measured from where they are expected.
+        """
+        xp = namespace(tau)
+        assert ballots.loadings is not None
+        sigma = xp.asarray(means.sigma, dtype=tau.dtype)
+        loadings = (sigma / tau[..., None, None])[..., None] * ballots.loadings
+        offset = sigma * traits.offsets + traits.slopes[..., None] * traits.expected[..., None, :]
+        lift = Lift.of(loadings, traits.slopes, offset)
+        return cls(tau**-2.0, ballots.anchored, replace(means, extra=sigma**2 * traits.extra), lift)
 
     def within(self, variance: Array) -> Self:
         """Return the model of single voters, each a decision, whose truths have a variance, ``(..., voter, n)``."""

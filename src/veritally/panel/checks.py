@@ -2,13 +2,15 @@
 
 import json
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from os import PathLike
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from veritally.arrays import Array
-from veritally.checks import real
+from veritally.checks import real, usable_path
 from veritally.errors import InputError, quoted
 
 Strength: TypeAlias = float | Literal["estimated"]
@@ -104,3 +106,16 @@ def parsed(text: bytes) -> Any:
         raise InputError(f"is not valid JSON (line {error.lineno}, column {error.colno}: {error.msg})") from error
     except (UnicodeDecodeError, RecursionError) as error:
         raise InputError("is not valid JSON; write panels with vt.Panel(…).write") from error
+
+
+@contextmanager
+def read_json(path: str | PathLike[str]) -> Iterator[Any]:
+    """Read a JSON file; what is refused of its content is refused with its name."""
+    try:
+        text = usable_path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
+    try:
+        yield parsed(text)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error

@@ -16,13 +16,14 @@ from veritally.document import Table, html_table
 from veritally.errors import InputError, quoted
 from veritally.files import write_whole
 from veritally.inference.dispersion import log_typical_count
+from veritally.panel.base import AnyPanel
 from veritally.panel.checks import (
     Strength,
     checked_correlation,
     checked_groups,
     checked_kernel,
     checked_names,
-    parsed,
+    read_json,
 )
 from veritally.panel.factors import factors, principal_factors
 from veritally.votes.ballots import Kind
@@ -39,7 +40,7 @@ _NUMBERS = 400  # truths and shared errors, up to which all are kept
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Panel:
+class Panel(AnyPanel):
     """Voters who share errors: members of a group, similar voters, or voters who saw the same items.
 
     A voter's error has a shared part and a part of its own. Given the shared errors, voters are independent. At the
@@ -124,6 +125,11 @@ class Panel:
     def group_of(self) -> dict[Hashable, str]:
         """The group of each voter; voters without a group are left out."""
         return {voter: group for group, members in (self.groups or {}).items() for voter in members}
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """What the rule is given: the strength of shared errors."""
+        return {"correlation": self.correlation}
 
     def remarks(self, profile: Profile) -> tuple[str, ...]:
         """Return warnings: what in these votes the panel ignores or cannot estimate."""
@@ -248,14 +254,8 @@ class Panel:
     @classmethod
     def read(cls, path: str | PathLike[str]) -> "Panel":
         """Read a panel that :meth:`write` wrote, or that was written by hand in the same form."""
-        try:
-            text = usable_path(path).read_bytes()
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
-        try:
-            return cls.from_dict(parsed(text))
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from error
+        with read_json(path) as given:
+            return cls.from_dict(given)
 
     @classmethod
     def from_dict(cls, given: Any) -> "Panel":

@@ -10,6 +10,8 @@ from veritally.explain import Explanation
 from veritally.inference.belief import CLEAR, LEVEL, SURE_LEVELS, Belief, percent
 from veritally.inference.pooling import POOLED
 from veritally.outcome import Outcome
+from veritally.panel.learned import LearnedPanel
+from veritally.panel.panel import Panel
 from veritally.records import chosen_text, join_names, list_names
 from veritally.votes.description import claims
 
@@ -274,15 +276,28 @@ def panel(outcome: Outcome) -> list[str]:
 
 def shared(outcome: Outcome) -> list[str]:
     """Say how strongly voters of a group err together, in all decisions."""
-    lines, panel = [], outcome.panel
-    if panel is not None and panel.items is not None:
+    panel = outcome.panel
+    if isinstance(panel, LearnedPanel):
+        return _learned(panel)
+    lines: list[str] = []
+    if not isinstance(panel, Panel):
+        return lines
+    if panel.items is not None:
         part = float(np.mean(outcome.details["correlation"]))
         said = f"Allowed for: {part:.0%} of the noise of a look comes from its item, which others may share."
         lines.append(said if part >= _LEAST_SHARE else "Items that voters share make no difference here.")
-    elif panel is not None and panel.correlation == "estimated":
+    elif panel.correlation == "estimated":
         rho = float(np.mean(outcome.details["correlation"]))
         lines.append(f"Estimated: the errors of voters of the same group correlate by about {rho:.2g}.")
     return lines
+
+
+def _learned(panel: LearnedPanel) -> list[str]:
+    """Say what a learned panel rests on."""
+    if panel.answers:
+        return [f"Used: a panel learned from {panel.decisions:,} decisions, of which {panel.answers:,} had answers."]
+    common = "all chances hold if what the panel has in common is right"
+    return [f"Used: a panel learned from {panel.decisions:,} decisions without answers, so {common}."]
 
 
 def worth(explanation: Explanation) -> list[str]:

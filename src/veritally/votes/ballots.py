@@ -21,6 +21,30 @@ Kind: TypeAlias = Literal["pairs", "values", "differences", "mixed", "rankings",
 SomeKind = TypeVar("SomeKind", bound="Ballots")
 
 
+class Traits(NamedTuple):
+    """What a learned panel says of voters, in units of the noise of one observation.
+
+    Attributes
+    ----------
+    slopes
+        How strongly each voter follows the truth, beside the others, ``(..., voter)``.
+    offsets
+        What a voter adds to what it sees of each alternative, ``(..., voter, alternative)``.
+    extra
+        Variance that comes to that of the voter's mean, ``(..., voter, alternative)``.
+    leaning
+        What a voter adds to the alternative that stands in the first place of a comparison, ``(..., voter)``.
+    expected
+        Where the truth of each alternative is expected, in the unit of the truths, ``(..., alternative)``.
+    """
+
+    slopes: Array
+    offsets: Array
+    extra: Array
+    leaning: Array
+    expected: Array
+
+
 class Ballots(Structure):
     """The arrays a rule works on; a JAX pytree as it is, with the kind of votes in its type.
 
@@ -69,6 +93,11 @@ class Ballots(Structure):
     @abstractmethod
     def roles(self) -> Array | None:
         """A number for the role of each alternative on a ballot, ``(..., voter, alternative)``, −1 for none."""
+
+    @property
+    @abstractmethod
+    def traits(self) -> Traits | None:
+        """What a learned panel says of the voters; None for nothing."""
 
     @property
     def looks(self) -> Array:
@@ -186,6 +215,7 @@ class _Arrays(NamedTuple):
 
     ``positions`` are of pairs: how many of ``votes[..., i, j, k]`` had j in the first place (left). ``roles`` are of
     other votes: a number for the role that an alternative had on a ballot, −1 for none. Coarser votes have neither.
+    The last five are the :class:`Traits` of a learned panel: all of them, or none.
     """
 
     votes: Array
@@ -196,6 +226,11 @@ class _Arrays(NamedTuple):
     sharing: Annotated[Array | None, Field(("voter", "alternative"), 0.0)] = None
     positions: Annotated[Array | None, Field(("voter", "alternative", "alternative"), 0.0)] = None
     roles: Annotated[Array | None, Field(("voter", "alternative"), -1.0)] = None
+    slopes: Annotated[Array | None, Field(("voter",), 1.0)] = None
+    offsets: Annotated[Array | None, Field(("voter", "alternative"), 0.0)] = None
+    extra: Annotated[Array | None, Field(("voter", "alternative"), 0.0)] = None
+    leaning: Annotated[Array | None, Field(("voter",), 0.0)] = None
+    expected: Annotated[Array | None, Field(("alternative",), 0.0)] = None
 
 
 _FIELDS: Mapping[str, Field] = {
@@ -247,6 +282,16 @@ class SingleKind(_Arrays, Ballots):
         """Return the same votes on ballots on which alternatives had roles."""
         return self._replace(roles=roles)
 
+    @property
+    def traits(self) -> Traits | None:
+        """What a learned panel says of the voters; None for nothing."""
+        found = {name: getattr(self, name) for name in Traits._fields}
+        return None if self.slopes is None else Traits(**found)
+
+    def with_traits(self, traits: Traits | None) -> Self:
+        """Return the same votes by voters of whom a learned panel says more."""
+        return self._replace(**(dict.fromkeys(Traits._fields) if traits is None else traits._asdict()))
+
     # Making them, from what a user gave
 
     @classmethod
@@ -263,7 +308,7 @@ class SingleKind(_Arrays, Ballots):
         xp = namespace(counts)
         votes = xp.full(shape, cls.layout.blank, dtype=counts.dtype)
         facts = {"loadings": ballots.loadings, "sharing": ballots.sharing, "roles": ballots.roles}
-        return cls(votes, xp.zeros_like(counts), multiplicity, mask, **facts)
+        return cls(votes, xp.zeros_like(counts), multiplicity, mask, **facts).with_traits(ballots.traits)
 
     @classmethod
     def shape_of(cls, votes: Array) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, NamedTuple, Self, TypeAlias
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 from veritally.arrays import Array, namespace
 
@@ -147,6 +147,10 @@ class Structure(ABC):
     @abstractmethod
     def with_roles(self, roles: Array | None) -> Self:
         """Return the same votes on ballots on which alternatives had roles."""
+
+    @abstractmethod
+    def with_traits(self, traits: Any) -> Self:
+        """Return the same votes by voters of whom a learned panel says more."""
 
     def each_voter(self) -> Self:
         """Make each voter a decision of its own: ``(..., voter, 1, alternative)``."""

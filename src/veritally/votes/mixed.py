@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from veritally.arrays import Array, is_jax, namespace
-from veritally.votes.ballots import Ballots, SingleKind, SomeKind, frozen
+from veritally.votes.ballots import Ballots, SingleKind, SomeKind, Traits, frozen
 from veritally.votes.layout import Field
 
 
@@ -61,6 +61,11 @@ class Mixed(_Parts, Ballots):
         """The role that an alternative had on each ballot."""
         return self.parts[0].roles
 
+    @property
+    def traits(self) -> Traits | None:
+        """What a learned panel says of the voters."""
+        return self.parts[0].traits
+
     # Structure
 
     def each_part(self, change: Callable[[SingleKind], SingleKind]) -> Self:
@@ -103,6 +108,10 @@ class Mixed(_Parts, Ballots):
     def with_roles(self, roles: Array | None) -> Self:
         """Return the same votes on ballots on which alternatives had roles."""
         return self.each_part(lambda part: part.with_roles(roles))
+
+    def with_traits(self, traits: Traits | None) -> Self:
+        """Return the same votes by voters of whom a learned panel says more."""
+        return self.each_part(lambda part: part.with_traits(traits))
 
     # Content
 

@@ -79,6 +79,7 @@ class Profile:
     items: Items | None
     role_names: tuple[str, ...] | None
     titles: Mapping[str, str] | None
+    confidence: Mapping[str, float] | None
 
     def __init__(
         self,
@@ -122,6 +123,7 @@ class Profile:
         self._set("items", None)
         self._set("role_names", None)
         self._set("titles", None)
+        self._set("confidence", None)
         for message in self.warnings:
             warnings.warn(message, InputWarning, stacklevel=2)
 
@@ -154,6 +156,7 @@ class Profile:
         new._set("items", None)
         new._set("role_names", None)
         new._set("titles", None)
+        new._set("confidence", None)
         return new
 
     def _validated(
@@ -196,9 +199,18 @@ class Profile:
         groups: Mapping[Hashable, str] | None = None,
         items: Items | None = None,
         titles: Mapping[str, str] | None = None,
+        confidence: Mapping[str, float] | None = None,
     ) -> Self:
-        """Return a profile with groups of voters, items that they looked at, or titles of alternatives, by name."""
-        return self._with(groups=groups or self.groups, items=items or self.items, titles=titles or self.titles)
+        """Return a profile with groups of voters, items that they looked at, or titles of alternatives, by name.
+
+        ``confidence`` is what each level of confidence was taken for, if counts come from these.
+        """
+        return self._with(
+            groups=groups or self.groups,
+            items=items or self.items,
+            titles=titles or self.titles,
+            confidence=confidence or self.confidence,
+        )
 
     def with_roles(self, roles: Array, names: Sequence[str]) -> Self:
         """Return a profile with the role of each alternative on each ballot.
@@ -416,6 +428,24 @@ class Profile:
         if not self.batch:
             raise InputError("this is a single decision; there is no batch to take apart")
         return [self.decision(d) for d in range(self.batch[0])]
+
+    def as_batch(self) -> Self:
+        """Return a batch of this decision alone."""
+        return self.with_ballots(self.ballots.stacked(1))
+
+    def rows(self, chosen: Array) -> Self:
+        """Return the decisions at some places along the only batch axis, still a batch."""
+        places = [int(d) for d in chosen]
+        voters, alternatives = (
+            replace(labels, names=tuple(labels.names[d] for d in places)) if labels.each and labels.names else labels
+            for labels in (self.voter_labels, self.alternative_labels)
+        )
+        return self._with(
+            ballots=self.ballots.map(lambda x: x[places]),
+            decisions=tuple(self.decision_names[d] for d in places),
+            voter_labels=voters,
+            alternative_labels=alternatives,
+        )
 
     def part(self, start: int, end: int) -> Self:
         """Return some of the decisions along the first batch axis, still a batch."""

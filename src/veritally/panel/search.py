@@ -1,0 +1,161 @@
+"""The most probable parameters of a panel: scoring with limited steps.
+
+The slopes of single decisions, u_d, tell both where to go, Σ w_d u_d, and how curved the log-evidence is, about
+Σ w_d u_d u_dᵀ (Berndt, Hall, Hall & Hausman 1974). Their spread around 0 gives standard errors that hold where the
+model is wrong (the sandwich).
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from veritally.arrays import Array
+from veritally.panel.evidence import PanelVotes
+from veritally.panel.parameters import Layout
+
+_STEPS = 150
+_FIRST = 12  # steps by scoring, where the slopes are exact
+_FLAT, _NEARLY_FLAT = 0.01, 0.3  # slope at the end, in units in which the curvature is about 1
+_REACH = 3.0  # prior standard deviations that one step may go, all numbers together, over the root of how many
+_SMALL = 2e-4  # of log-probability that the next step would bring, for each number
+_LOST = 0.5  # times as far after a step that brought less than nothing
+_GROWTH = 1.5  # times as far after one that did not
+
+
+class Point(NamedTuple):
+    """A point of the search.
+
+    Attributes
+    ----------
+    x
+        The parameters.
+    value
+        The log-probability of votes and parameters, up to a constant.
+    slope, curvature
+        Of it, by the parameters that are learned.
+    scores
+        Slopes of the log-evidence of each decision, ``(decision, parameter)``.
+    log_evidence
+        ``(decision,)``.
+    near
+        Where to start from near by.
+    """
+
+    x: Array
+    value: float
+    slope: Array
+    curvature: Array
+    scores: Array
+    log_evidence: Array
+    near: Any
+
+
+At: TypeAlias = Callable[[Array, Any], Point]
+
+
+class Found(NamedTuple):
+    """What a search found: parameters, whether it arrived, their covariance, and how probable the votes then are.
+
+    Attributes
+    ----------
+    x
+        The parameters, ``(parameter,)``.
+    converged
+        Whether the search arrived.
+    covariance
+        Of the parameters, ``(parameter, parameter)``, 0 for those that are not learned.
+    log_evidence
+        Of the votes with parameters integrated out, by Laplace's method.
+    """
+
+    x: Array
+    converged: bool
+    covariance: Array
+    log_evidence: float
+
+
+def search(
+    votes: PanelVotes,
+    layout: Layout,
+    start: Array,
+    weights: Array,
+    expected: Array,
+    heard: Callable[[Array, int], None] | None = None,
+) -> Found:
+    """Climb from ``start``, where the evidence of each decision counts with its weight, ``(decision,)``."""
+    free = layout.free
+    prior = layout.precision()[np.ix_(free, free)]
+    root = np.sqrt(np.diag(prior))
+
+    def at(x: Array, near: Any) -> Point:
+        log, table, sites = votes.evidence(layout.unpack(x), near)
+        scores = layout.scores(table, votes.facts.members)[:, free]
+        away = (x - expected)[free]
+        curvature = (scores * weights[:, None]).T @ scores + prior
+        value = float(weights @ log - away @ prior @ away / 2)
+        return Point(x, value, weights @ scores - prior @ away, curvature, scores, log, sites)
+
+    now, reach, converged = at(start, None), _REACH, False
+    for turn in range(_FIRST if votes.exact else _STEPS):
+        step = np.linalg.solve(now.curvature, now.slope)
+        gain = float(now.slope @ step) / 2
+        converged = gain < _SMALL * len(step)
+        if heard is not None:
+            heard(now.x, turn)
+        if converged:
+            break
+        length = float(np.sqrt(np.mean((step * root) ** 2)))
+        step = step * min(1.0, reach / length)
+        trial = now.x.copy()
+        trial[free] += step
+        new = at(trial, now.near)
+        if not np.isfinite(new.value) or new.value < now.value - max(0.5, 0.05 * abs(gain)):
+            reach = min(reach, length) * _LOST
+            if reach < 1e-4:
+                break
+            continue
+        now, reach = new, min(_REACH, reach * _GROWTH)
+    if votes.exact and not converged:
+        now, converged = _finished(now, at, free, heard)
+    away = (now.x - expected)[free]
+    return Found(now.x, converged, _covariance(now, free, weights, prior), _integrated(now, away, prior))
+
+
+def _finished(now: Point, at: At, free: Array, heard: Callable[[Array, int], None] | None) -> tuple[Point, bool]:
+    """Go on by a method that learns the curvature on its way, in coordinates in which it is about 1."""
+    from scipy.optimize import minimize
+
+    root = np.linalg.cholesky(now.curvature)
+    middle, last = now.x, [now]
+
+    def downhill(y: Array) -> tuple[float, Array]:
+        x = middle.copy()
+        x[free] += np.linalg.solve(root.T, y)
+        last[0] = at(x, last[0].near)
+        return -last[0].value, -np.linalg.solve(root, last[0].slope)
+
+    def passed(y: Array) -> None:
+        if heard is not None:
+            heard(last[0].x, _FIRST)
+
+    options = {"maxiter": _STEPS, "gtol": _FLAT, "ftol": 1e-9}
+    found = minimize(downhill, np.zeros(len(now.slope)), jac=True, method="L-BFGS-B", callback=passed, options=options)
+    downhill(found.x)
+    return last[0], bool(np.max(np.abs(found.jac)) < _NEARLY_FLAT)
+
+
+def _covariance(now: Point, free: Array, weights: Array, prior: Array) -> Array:
+    """Return the sandwich: how parameters vary if other decisions of the kind had been given."""
+    inverse = np.linalg.inv(now.curvature)
+    spread = (now.scores * weights[:, None] ** 2).T @ now.scores + prior
+    made = np.zeros((len(free), len(free)))
+    made[np.ix_(free, free)] = inverse @ spread @ inverse
+    return made
+
+
+def _integrated(now: Point, away: Array, prior: Array) -> float:
+    """Return the log-probability of all votes, each decision counted in full, by Laplace's method."""
+    value = float(np.sum(now.log_evidence) - away @ prior @ away / 2)
+    curvature = now.scores.T @ now.scores + prior
+    return value + float(np.linalg.slogdet(prior)[1] - np.linalg.slogdet(curvature)[1]) / 2

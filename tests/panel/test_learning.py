@@ -1,0 +1,191 @@
+"""Learning a panel: slopes by finite differences, parameters that simulated the votes, and bad input."""
+
+import numpy as np
+import pytest
+
+import veritally as vt
+from veritally.panel.learning import Lesson
+from veritally.panel.preparation import Prepared, members
+
+ROLES = {"two": "alternatives", "three": None, "pairs": None, "values": None}
+
+
+def simulated(kind, decisions=60, voters=6, n=3, seed=0, slope=None, loadings=None, leaning=0.0):
+    """Draw votes of a kind by voters with known slopes and loadings; return the profile, truths and slopes."""
+    random = np.random.default_rng(seed)
+    n = 2 if kind == "two" else n
+    slope = random.normal(1.0, 0.6, voters) if slope is None else np.asarray(slope)
+    loadings = random.normal(0, 0.7, (voters, 2)) if loadings is None else loadings
+    truth = random.normal(size=(decisions, n))
+    errors = random.normal(size=(decisions, 2, n))
+    counts = random.integers(1, 5, size=(decisions, voters, n)).astype(float)
+    centre = slope[:, None] * truth[:, None] + np.einsum("if,dfj->dij", loadings, errors)
+    names = {"voters": [f"v{i}" for i in range(voters)], "decisions": [f"d{d}" for d in range(decisions)]}
+    if kind == "pairs":
+        votes, first = np.zeros((decisions, voters, n, n)), np.zeros((decisions, voters, n, n))
+        for _ in range(4):
+            j = random.integers(0, n, size=(decisions, voters))
+            k = (j + random.integers(1, n, size=(decisions, voters))) % n
+            d, i = np.indices((decisions, voters))
+            apart = centre[d, i, j] - centre[d, i, k] + leaning + random.normal(size=j.shape) * 2**0.5
+            won = apart > 0
+            np.add.at(votes, (d, i, np.where(won, j, k), np.where(won, k, j)), 1)
+            np.add.at(first, (d[won], i[won], j[won], k[won]), 1)
+        profile = vt.Profile(pairs=votes, **names)
+        return profile.with_ballots(profile.ballots.with_positions(first)), truth, slope
+    seen = centre + random.normal(size=centre.shape) / np.sqrt(counts)
+    if kind == "values":
+        return vt.Profile(values=3 * seen + 10, counts=counts, **names), truth, slope
+    ranks = np.argsort(np.argsort(-seen, axis=-1), axis=-1) + 1.0
+    alternatives = ["no", "yes"] if kind == "two" else None
+    return vt.Profile(ranks=ranks, counts=counts, alternatives=alternatives, **names), truth, slope
+
+
+@pytest.mark.parametrize("kind", ROLES)
+def test_slopes_of_the_evidence_are_those_of_finite_differences(kind):
+    profile, truth, _ = simulated(kind, decisions=12)
+    answers = np.where(np.arange(12)[:, None] < 5, truth, np.nan)
+    lesson = Lesson.of(profile, answers, ROLES[kind], 0.3, 0)
+    layout = lesson.layout(2)
+    x = layout.start(np.zeros(6), 1) + 0.2 * np.random.default_rng(3).normal(size=layout.size)
+    scores = layout.scores(lesson.votes.evidence(layout.unpack(x))[1], lesson.votes.facts.members)
+    step = 1e-4
+    for k in np.flatnonzero(layout.free):
+        ends = []
+        for sign in (1, -1):
+            moved = x.copy()
+            moved[k] += sign * step
+            ends.append(lesson.votes.evidence(layout.unpack(moved))[0])
+        assert np.allclose(scores[:, k], (ends[0] - ends[1]) / 2 / step, atol=2e-3 * (1 + np.abs(scores[:, k]))), k
+
+
+@pytest.mark.parametrize("kind", ROLES)
+def test_learning_finds_the_slopes_that_made_the_votes(kind):
+    wanted = np.array([2.0, 1.5, 1.0, 0.6, 0.0, -1.0])
+    profile, truth, _ = simulated(kind, decisions=400, slope=wanted, loadings=np.zeros((6, 2)), seed=2)
+    panel = vt.learn_panel(profile, truth, factors=0, roles=ROLES[kind])
+    assert panel.converged
+    assert np.argsort(panel.slope).tolist() == np.argsort(wanted).tolist()
+    assert np.allclose(panel.slope / panel.slope[0], wanted / wanted[0], atol=0.25)
+
+
+def test_equal_voters_without_shared_errors_are_the_papers():
+    """F = 0 with equal slopes decides as σ and τ given do."""
+    from dataclasses import replace
+
+    profile, truth, _ = simulated("three", decisions=10, n=5)
+    panel = vt.learn_panel(profile, truth, factors=0)
+    zero = np.zeros(6)
+    plain = replace(
+        panel,
+        slope=np.full(6, 0.8),
+        slope_error=zero,
+        loading_variance=zero,
+        omega=0.0,
+        typical_count=1.0,
+        converged=True,
+    )
+    by_panel = vt.decide(profile, panel=plain)
+    today = vt.decide(profile, sigma=1 / 0.8, tau=1.0)
+    assert np.max(np.abs(by_panel.scores - today.scores)) < 1e-9
+    assert np.max(np.abs(by_panel.p_best - today.p_best)) < 1e-9
+
+
+def test_a_panel_survives_its_file(tmp_path):
+    profile, truth, _ = simulated("two")
+    panel = vt.learn_panel(profile, truth, roles="alternatives")
+    panel.write(tmp_path / "panel.json")
+    again = vt.read_panel(tmp_path / "panel.json")
+    assert again.to_dict() == panel.to_dict()
+    assert np.array_equal(vt.decide(profile, panel=again).scores, vt.decide(profile, panel=panel).scores)
+
+
+def test_the_same_seed_gives_the_same_panel():
+    profile, truth, _ = simulated("two")
+    one, other = (vt.learn_panel(profile, truth[:60], roles="alternatives", seed=4) for _ in range(2))
+    assert one.to_dict() == other.to_dict()
+
+
+def test_an_interrupted_search_goes_on(tmp_path):
+    profile, truth, _ = simulated("two", decisions=150)
+    whole = vt.learn_panel(profile, truth, factors=1, roles="alternatives")
+    state = tmp_path / "panel.state"
+    from veritally.learning import _key, _State
+
+    settings = {"factors": 1, "roles": "alternatives", "weight": 0.3, "seed": 0}
+    lesson = Lesson.of(profile, truth, "alternatives", 0.3, 0)
+    saved = _State(state, _key(profile, truth, settings))
+    saved.keep(1)(lesson.layout(1).start(np.zeros(6), 9), 3)
+    resumed = vt.learn_panel(profile, truth, factors=1, roles="alternatives", state=state)
+    assert not state.exists()
+    assert np.allclose(resumed.slope, whole.slope, atol=0.05)
+
+
+def test_voters_the_panel_does_not_know_are_average_voters_with_a_remark():
+    profile, truth, _ = simulated("two", decisions=150, slope=np.ones(6))
+    panel = vt.learn_panel(profile, truth, factors=0, roles="alternatives")
+    stranger = vt.Profile(ranks=[[1, 2], [2, 1]], voters=["v0", "nobody"], alternatives=["no", "yes"])
+    with pytest.warns(vt.InputWarning, match="does not know nobody"):
+        outcome = vt.decide(stranger, panel=panel, tie_break="first")
+    assert 0.2 < outcome.p_best[0] < 0.8  # two voters of about the same skill, who disagree
+
+
+def test_without_answers_sureness_is_said_to_assume_the_common_opinion():
+    profile, _, _ = simulated("two", decisions=100)
+    panel = vt.learn_panel(profile, roles="alternatives")
+    assert panel.loadings.shape[1] == len(panel.copies)
+    assert "what the voters have in common is the truth" in panel.to_dict()["assumption"]
+    with pytest.warns(vt.InputWarning, match="in common is the truth"):
+        assert "panel_assumption" in vt.decide(profile.decision(0), panel=panel, tie_break="first").to_dict()
+
+
+@pytest.mark.parametrize("kind", ROLES)
+def test_perfect_voters_voters_with_one_vote_and_equal_answers_give_finite_estimates(kind):
+    profile, truth, _ = simulated(kind, decisions=30, slope=[300.0, 1, 1, 1, 1, 1])
+    answers = truth.copy()
+    answers[:, 1] = 9.0  # the second is always best
+    for given in (truth, answers):
+        panel = vt.learn_panel(profile, given, roles=ROLES[kind])
+        for name in ("slope", "slope_error", "leaning", "loadings", "correlation", "correlation_error", "noise"):
+            assert np.isfinite(getattr(panel, name)).all(), name
+
+
+def test_bad_answers_are_refused_in_a_sentence():
+    profile, truth, _ = simulated("two", decisions=5)
+    with pytest.raises(vt.InputError, match="decision 'd9' is unknown"):
+        vt.learn_panel(profile, {"d9": "yes"})
+    with pytest.raises(vt.InputError, match="alternative 'maybe' is unknown"):
+        vt.learn_panel(profile, {"d1": "maybe"})
+    with pytest.raises(vt.InputError, match="one decision"):
+        vt.learn_panel(profile.decision(0))
+    with pytest.raises(vt.InputError, match="shape"):
+        vt.learn_panel(profile, truth[:2])
+    with pytest.raises(vt.InputError, match="without answers"):
+        vt.learn_panel(profile, factors=2)
+    import polars as pl
+
+    both = pl.DataFrame({"decision": ["d1", "d1"], "best": ["yes", "no"]})
+    with pytest.raises(vt.InputError, match="two answers, 'yes' and 'no'"):
+        vt.learn_panel(profile, both)
+
+
+def test_a_panel_for_other_votes_is_refused():
+    profile, truth, _ = simulated("values")
+    panel = vt.learn_panel(profile, truth, factors=0)
+    other, _, _ = simulated("three")
+    with pytest.raises(vt.InputError, match="learned from values"):
+        vt.decide(other, panel=panel)
+    with pytest.raises(vt.InputError, match="knows sigma itself"):
+        vt.decide(profile, panel=panel, sigma=1.0)
+
+
+def test_single_comparisons_of_two_are_rankings_with_the_first_place_as_a_role():
+    pairs = np.zeros((2, 2, 2, 2))
+    pairs[0, 0, 0, 1] = pairs[0, 1, 1, 0] = pairs[1, 0, 1, 0] = pairs[1, 1, 1, 0] = 1
+    first = np.where(pairs > 0, [[0, 1], [0, 0]], 0)
+    profile = vt.Profile(pairs=pairs)
+    prepared = Prepared.of(profile.with_ballots(profile.ballots.with_positions(first * 1.0)), None)
+    assert (prepared.kind, prepared.roles) == ("rankings", ("first", "second"))
+    assert prepared.profile.ranks[0].tolist() == [[1, 2], [2, 1]]
+    assert prepared.profile.ballots.roles[0].tolist() == [[0, 1], [0, 1]]
+    assert members(prepared.profile, ("0", "1")).tolist() == [[0, 1], [0, 1]]
