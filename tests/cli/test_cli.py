@@ -48,7 +48,7 @@ def test_decide_prints_a_table_a_person_understands():
     assert "varies 2 times as much as true quality does (σ/τ; 95%: 0.76 to 4.7)." in result.output
     assert "Decided by Reviewer 4 (+0.1" in result.output
     lead = "the lead of Coral genomics over Sea-level records (0.059 in scores)"
-    assert f"Each number is what {lead} loses without that voter." in result.output
+    assert f"Each number is about what {lead} loses without that voter." in result.output
     assert "\x1b" not in result.output
 
 

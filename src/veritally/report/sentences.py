@@ -85,7 +85,8 @@ def decided_by(outcome: Outcome, explanation: Explanation) -> list[str]:
     if not explanation.adds_up:
         unit = " in scores" if outcome.belief is not None and outcome.belief.in_sigma else ""
         lead = f"the lead of {explanation.winner} over {explanation.runner_up} ({explanation.lead:.3g}{unit})"
-        lines.append(f"Each number is what {lead} loses without that voter.")
+        about = "" if outcome.method.leaves_out_exactly else "about "
+        lines.append(f"Each number is {about}what {lead} loses without that voter.")
     return lines
 
 
@@ -299,10 +300,12 @@ def worth(explanation: Explanation) -> list[str]:
 
 
 def leniency(explanation: Explanation) -> list[str]:
-    """Say who is harsh and who is lenient, those who are most so first."""
-    order = sorted(explanation.leniency.items(), key=lambda own: own[1])
-    if not order:
+    """Say who is clearly harsh and who lenient, those who are most so first."""
+    if not explanation.leniency:
         return []
+    order = sorted(explanation.clear_leniency.items(), key=lambda own: own[1])
+    if not order:
+        return ["No single voter is clearly harsh or lenient."]
     harsh = [f"{name} ({by:+.2g})" for name, by in order[:_NAMED] if by < 0]
     lenient = [f"{name} ({by:+.2g})" for name, by in order[: -_NAMED - 1 : -1] if by > 0]
     return [f"Harshest: {', '.join(harsh) or 'nobody'}; most lenient: {', '.join(lenient) or 'nobody'}."]
@@ -322,12 +325,16 @@ def what_if(explanation: Explanation) -> list[str]:
             return f"{join_names(new)} would be chosen instead of {join_names(old)}"
         return f"{what} would be {join_names(names)}"
 
-    lines = [
-        f"Without {name}: {would(names) if names else 'nothing to decide by'}."
-        for name, names in list(explanation.pivotal.items())[:_MOST_PIVOTAL]
-    ]
-    if (more := len(explanation.pivotal) - _MOST_PIVOTAL) > 0:
-        lines.append(f"Leaving out any of {more} more voters would change it too.")
+    approximate = set(explanation.approximate)
+    order = sorted(explanation.pivotal, key=approximate.__contains__)
+    lines = []
+    for name in order[:_MOST_PIVOTAL]:
+        names = explanation.pivotal[name]
+        said = would(names) if names else "nothing to decide by"
+        lines.append(f"Without {name}{' (about)' if name in approximate else ''}: {said}.")
+    if (more := len(order) - _MOST_PIVOTAL) > 0:
+        probably = "probably " if approximate.intersection(order[_MOST_PIVOTAL:]) else ""
+        lines.append(f"Leaving out any of {more} more voters would {probably}change it too.")
     if len(explanation.outcome.winners) > 1 and not lines and not explanation.counts_mattered:
         return []
     if not lines:
