@@ -544,3 +544,25 @@ def test_voters_can_be_left_out():
     assert without["winner"] == "Protein design"
     assert without["voters"] == 7
     assert "Reviewer 44" in run("decide", PANEL, "--without", "Reviewer 44").stderr
+
+
+def test_without_leaves_out_groups_and_alternatives(file):
+    rows = "".join(
+        f'"{judge}, q{k}",{name},{value + k % 2},{judge}\n'
+        for judge in ("one", "two", "three")
+        for k in range(3)
+        for name, value in (("A", 1), ("B", 2), ("C", 3))
+    )
+    path = file("voter,alternative,value,group\n" + rows)
+    assert "6 voters" in run("decide", path, "--without", "two").output
+    assert "9 voters" in run("decide", path, "--without", "C").output
+    assert "2 alternatives" in run("decide", path, "--without", "C").output
+    assert "did you mean 'three'?" in run("decide", path, "--without", "thre").output
+
+
+@pytest.mark.parametrize(("required", "code"), [("0.1", 0), ("0.9999", 1)])
+def test_a_closed_pipe_does_not_shut_the_gate(required, code):
+    command = [sys.executable, "-m", "veritally", "decide", DEMO, "--require-sure", required]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        process.stdout.close()
+        assert process.wait() == code
