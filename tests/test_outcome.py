@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import sys
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -574,3 +575,9 @@ def test_without_a_voter_it_is_decided_anew():
         others = vt.decide(profile.select(voters=[own for own in profile.voters if own != voter]), choose=3)
         chosen = [others.alternatives[j] for j in others.chosen_positions]
         assert sorted(explanation.pivotal.get(voter, outcome.ordered[:3])) == sorted(chosen)
+
+
+def test_a_frame_of_what_is_not_installed_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(vt.InputError, match="install it with: pip install pandas"):
+        vt.decide(vt.Profile(ranks=[[1, 2], [1, 2]])).to_frame(backend="pandas")

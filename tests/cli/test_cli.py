@@ -388,7 +388,7 @@ def test_check_says_what_is_odd(file):
         "nobody saw D",
         "only one voter saw C",
         "voter v claims up to 90,000 observations",
-        "voter u ranks everything equally",
+        "voter u ranks all that they saw equally",
         "the voters 'v' and 'V' differ only in capitals or spaces",
         "nobody saw D",
     ):

@@ -98,7 +98,7 @@ def _ranks_among_values(values: Array, where: Where) -> Iterator[str]:
         for index in _first(strict[..., None] & given):
             yield (
                 f"{where(index)}: the values of each voter are 1, 2, 3, … like ranks, but the largest is taken for the "
-                "best; if 1 is the best, call the column rank or say lower-is-better, else say ballots value"
+                "best; if 1 is the best, call the column rank or say --lower-is-better, else say --ballots value"
             )
 
 
@@ -140,10 +140,11 @@ def _contradictions(ranks: Array, values: Array, lower_is_better: bool, where: W
     """Find voters whose values put ahead what their ranks put behind."""
     both = np.isfinite(ranks) & (ranks > 0) & np.isfinite(values)
     larger, smaller = _ahead(ranks, values, both), _ahead(ranks, -values, both)
-    remedy = "correct one of them, or say which is the vote: ballots value or ballots rank"
+    remedy = "correct one of them, or say which is the vote: --ballots value or --ballots rank"
     if not lower_is_better and not smaller.any():
         remedy = (
-            "if small values are good, say lower-is-better, else say which is the vote: ballots value or ballots rank"
+            "if small values are good, say --lower-is-better, else say which is the vote: --ballots value or "
+            "--ballots rank"
         )
     for index in _first(smaller if lower_is_better else larger):
         better = "smaller" if lower_is_better else "larger"

@@ -118,7 +118,7 @@ def _kind(cells: Array, name: str, said: Options) -> str:
         return "ranks"
     if said.ballots == "value" or said.lower_is_better or (cells < 0).any():
         return "values"
-    what = "ranks (ballots rank: 1 is the best) or values (ballots value: more is better)"
+    what = "ranks (--ballots rank: 1 is the best) or values (--ballots value: more is better)"
     raise InputError(f"{name}: has a column of numbers for each alternative; say whether these are {what}")
 
 

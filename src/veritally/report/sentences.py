@@ -20,6 +20,8 @@ _NAMED = 3  # voters on each side of the lead
 _LOST = 0.05  # voters, which shared errors take at least to be worth a word
 ROUNDING = 1e-9  # of the largest contribution
 _MOST_NEAR = 6  # alternatives named that the winner is not clearly better than
+_SAME = 1e-9  # difference of probabilities that is rounding
+_LITTLE = 0.02  # of what a panel is worth: less than that is not worth saying of a voter
 _MOST_PIVOTAL = 10  # voters named whose absence would change the choice
 
 SIGMA = "σ, the noise (standard deviation) of one observation"
@@ -84,7 +86,8 @@ def decided_by(outcome: Outcome, explanation: Explanation) -> list[str]:
     lines.append(f"Decided by {join_names(helped or ['nobody'])}; against it: {join_names(hurt or ['nobody'])}.")
     if not explanation.adds_up:
         unit = " in scores" if outcome.belief is not None and outcome.belief.in_sigma else ""
-        lead = f"the lead of {explanation.winner} over {explanation.runner_up} ({explanation.lead:.3g}{unit})"
+        size = f"{explanation.lead:.3g}{unit}" if unit else lead_text(outcome, explanation, 3)
+        lead = f"the lead of {explanation.winner} over {explanation.runner_up} ({size})"
         about = "" if outcome.method.leaves_out_exactly else "about "
         lines.append(f"Each number is {about}what {lead} loses without that voter.")
     return lines
@@ -180,17 +183,31 @@ def _cut(outcome: Outcome) -> list[str]:
     lines = [f"In for sure ({LEVEL:.0%} or more): {list_names(inside) or 'none'}."]
     for which, chosen in (("chosen", True), ("not chosen", False)):
         if own := [name for name in borderline if (name in first) == chosen]:
-            lines.append(f"Borderline, {which}: {list_names(with_chances(outcome, own))}.")
+            lines.append(f"Borderline, {which}: {list_names(with_chances(outcome, own, by_chance=True))}.")
     if outside:
         named = list_names(outside) if len(outside) <= _MOST_NEAR else f"the other {len(outside)}"
         lines.append(f"Out ({1 - LEVEL:.0%} or less): {named}.")
     return lines
 
 
-def with_chances(outcome: Outcome, names: Sequence[Any]) -> list[str]:
-    """Return names with the probability of being among the best."""
+def with_chances(outcome: Outcome, names: Sequence[Any], by_chance: bool = False) -> list[str]:
+    """Return names with the probability of being among the best, perhaps in the order of these."""
     sure = dict(zip(outcome.alternatives, outcome.p_chosen, strict=True))
-    return [f"{name} ({percent(sure[name])})" for name in names]
+    if by_chance:
+        names = sorted(names, key=lambda name: -sure[name])
+    return [f"{name} ({_percent(sure[name])})" for name in names]
+
+
+def _percent(share: float) -> str:
+    """Write a probability; one near a limit so that it stays on its side of it.
+
+    >>> _percent(0.5), _percent(0.0504), _percent(0.948), _percent(0.05)
+    ('50%', '5.04%', '94.8%', '5%')
+    """
+    for limit in (1 - LEVEL, LEVEL):
+        if percent(share) == percent(limit) and abs(share - limit) > _SAME:
+            return f"{100 * share:.3g}%"
+    return percent(share)
 
 
 def shortfall(outcome: Outcome, required: float) -> str | None:
@@ -268,7 +285,7 @@ def panel(outcome: Outcome) -> list[str]:
     lines = shared(outcome)
     if outcome.details.get("leniency", 0) > 0:
         spread = float(outcome.details["leniency"])
-        own = "" if outcome.panel is None else "; with a panel, each voter's own is not estimated"
+        own = "" if outcome.panel is None else "; beside errors that voters share, each voter's own is not estimated"
         lines.append(f"Allowed for: voters' leniency, which differs by about {spread:.2g} (standard deviation){own}.")
     return lines
 
@@ -293,10 +310,12 @@ def worth(explanation: Explanation) -> list[str]:
         return []
     apart = explanation.outcome.independent_voters
     order = sorted(without, key=without.__getitem__)
+    whole_text = f"The panel is worth {whole:.1f} voters like its best; {apart:.1f} if nobody shared errors"
+    if whole - without[order[0]] < _LITTLE * whole:
+        return [f"{whole_text}. No single voter matters to that."]
     named = list_names([f"{name} {without[name]:.1f}" for name in order[:_MOST_PIVOTAL]])
     more = f", others up to {without[order[-1]]:.1f}" if len(order) > _MOST_PIVOTAL else ""
-    shared = f"The panel is worth {whole:.1f} voters like its best; {apart:.1f} if nobody shared errors"
-    return [f"{shared}. Without {named}{more}."]
+    return [f"{whole_text}. Without {named}{more}."]
 
 
 def leniency(explanation: Explanation) -> list[str]:
