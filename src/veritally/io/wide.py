@@ -67,7 +67,7 @@ def _suspicions(alternatives: list[str], votes: Array, kind: str, place: Place) 
     for remark in suspicions.of_columns(alternatives, votes, kind):
         yield f"{place.name}: {remark}"
     if kind == "ranks":
-        yield from suspicions.of_ranks(votes, lambda index: place(index[0]), "say ballots value")
+        yield from suspicions.of_ranks(votes, lambda index: place(index[0]), "say --ballots value")
 
 
 def from_profile(profile: Profile) -> pl.DataFrame:
