@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import sys
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -558,3 +559,25 @@ def test_frames_hold_whole_and_other_counts_of_several_decisions():
 def test_the_first_tier_is_the_winner_and_what_is_near_it_whatever_breaks_ties(seed):
     outcome = vt.decide(vt.Profile(ranks=[[1, 1, 2, 3, 3]] * 9), tie_break="random", seed=seed)
     assert outcome.tiers[0] == [outcome.winner, *outcome.indistinct]
+
+
+def test_without_a_voter_it_is_decided_anew():
+    """Pivotal voters of reviews whose noise and leniency are estimated are those whom leaving out really shows."""
+    rng = np.random.default_rng(8)
+    counts = (rng.random((9, 14)) < 0.4) * rng.integers(1, 9, (9, 14))
+    values = np.round(rng.normal(size=14) + 0.5 * rng.normal(size=(9, 1)) + rng.normal(size=(9, 14)))
+    profile = vt.Profile(values=np.where(counts > 0, values, np.nan), counts=counts)
+    outcome = vt.decide(profile, choose=3)
+    explanation = outcome.explain()
+    assert explanation.pivotal
+    assert explanation.approximate == []
+    for voter in profile.voters:
+        others = vt.decide(profile.select(voters=[own for own in profile.voters if own != voter]), choose=3)
+        chosen = [others.alternatives[j] for j in others.chosen_positions]
+        assert sorted(explanation.pivotal.get(voter, outcome.ordered[:3])) == sorted(chosen)
+
+
+def test_a_frame_of_what_is_not_installed_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(vt.InputError, match="install it with: pip install pandas"):
+        vt.decide(vt.Profile(ranks=[[1, 2], [1, 2]])).to_frame(backend="pandas")

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from veritally.outcome import Outcome
 
 
+_DECIDED_ANEW = 10  # voters without whom it is decided anew, where leaving out is approximate
+_UNSEEN = -1e100  # the score of what nobody else saw
+_FEWEST_VALUES = 3  # of a voter who is called harsh or lenient
+
+
 @dataclass(frozen=True, eq=False)
 class Explanation:
     """The reasons for a single decision, computed when asked for.
@@ -117,10 +122,47 @@ class Explanation:
         removed as a whole.
         """
         profile = self.outcome.profile
-        without = self._chosen(self._without)
+        without = self._chosen_without
         changing = np.any(without != self._actual, axis=-1)
         changing &= np.asarray(profile.multiplicity) > 0
         return {profile.voters[i]: self._named(without[i]) for i in np.flatnonzero(changing)}
+
+    @property
+    def approximate(self) -> list[Any]:
+        """Those of :attr:`pivotal` for whom the noise is kept as it was found with them; others are decided anew."""
+        sure = set(range(len(self.outcome.profile.voters)) if self._is_exact else self._nearest)
+        place = {name: i for i, name in enumerate(self.outcome.profile.voters)}
+        return [name for name in self.pivotal if place[name] not in sure]
+
+    @property
+    def _is_exact(self) -> bool:
+        """Whether leaving a voter out is the same as deciding anew for all voters."""
+        return self.outcome.method.leaves_out_exactly
+
+    @cached_property
+    def _chosen_without(self) -> Array:
+        """Who is chosen without each voter, ``(voter, alternative)``: decided anew where it is nearest to a change."""
+        chosen = self._chosen(self._without)
+        if self._is_exact:
+            return chosen
+        outcome = self.outcome
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            for i in self._nearest:
+                chosen[i] = self._chosen(outcome.method.fit(outcome.profile.ballots.leaving_out(range(i, i + 1))))[0]
+        return chosen
+
+    @cached_property
+    def _nearest(self) -> list[int]:
+        """Places of the voters whose absence comes nearest to a change of the chosen, as far as decided anew."""
+        if self.outcome.batch is not None and self.outcome.method.joint:
+            return []
+        scores, actual = np.nan_to_num(np.asarray(self._without.scores, dtype=float), neginf=_UNSEEN), self._actual
+        lead = np.min(scores[:, actual], axis=-1)
+        if not actual.all():
+            lead = lead - np.max(scores[:, ~actual], axis=-1)
+        votes = np.asarray(self.outcome.profile.ballots.effective_multiplicity) > 0
+        order = np.argsort(np.where(votes, lead, np.inf), kind="stable")
+        return [int(i) for i in order[: min(_DECIDED_ANEW, np.sum(votes))]]
 
     @property
     def effective_voters_without(self) -> dict[Any, float]:
@@ -134,11 +176,26 @@ class Explanation:
 
         With a panel, leniency cannot be separated from shared errors.
         """
+        return {name: by for name, (by, _) in self._leniency.items()}
+
+    @cached_property
+    def clear_leniency(self) -> dict[Any, float]:
+        """The same of voters of whom it is clear: with at least three values, and a 95% interval that leaves 0 out."""
+        ballots = self.outcome.profile.ballots
+        votes = dict(zip(self.outcome.profile.voters, np.sum(np.asarray(ballots.counts) > 0, axis=-1), strict=True))
+        clear = (name for name, (by, error) in self._leniency.items() if abs(by) > 1.96 * error)
+        return {name: self.leniency[name] for name in clear if votes[name] >= _FEWEST_VALUES}
+
+    @cached_property
+    def _leniency(self) -> dict[Any, tuple[float, float]]:
+        """How lenient each voter is, and the standard deviation of that."""
         outcome = self.outcome
         if not outcome.details.get("leniency", 0) > 0 or outcome.panel is not None or outcome.fit.posterior is None:
             return {}
-        found = of_voters(outcome.profile.ballots, outcome.fit.posterior)
-        return dict(zip(outcome.profile.voters, map(float, found), strict=True))
+        found, error = of_voters(outcome.profile.ballots, outcome.fit.posterior)
+        return {
+            name: (float(by), float(own)) for name, by, own in zip(outcome.profile.voters, found, error, strict=True)
+        }
 
     @cached_property
     def equal_counts(self) -> list[Any]:

@@ -17,7 +17,7 @@ from veritally.inference.ordering import expected_kendall, kendall_order
 from veritally.inference.scale import PooledNoise
 from veritally.panel.base import AnyPanel
 from veritally.panel.worth import effective_voters
-from veritally.records import alternative_rows, alternatives_table, decisions_table, record
+from veritally.records import alternative_rows, alternatives_table, decisions_table, framed, record
 from veritally.rules.protocol import Fit, Rule, Status
 from veritally.votes.labels import first_few
 from veritally.votes.profile import Profile
@@ -499,8 +499,6 @@ class Outcome:
         ``distance_low``, ``distance_high`` (how far behind the winner) with ``distance_unit``. ``backend`` is
         ``"polars"``, ``"pandas"`` or ``"pyarrow"``.
         """
-        import narwhals as nw
-
         rows = [{"decision": decision, **row} for decision, one in self.singles() for row in alternative_rows(one)]
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         for column in ("voters", "count"):
@@ -511,7 +509,7 @@ class Outcome:
                 columns[column] = list(map(str, columns[column]))
         if not self.profile.batch:
             del columns["decision"]
-        return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
+        return framed(columns, backend)
 
     def __repr__(self) -> str:
         if self.profile.batch:

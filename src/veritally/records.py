@@ -9,7 +9,7 @@ import numpy as np
 
 from veritally.arrays import Array
 from veritally.document import Table
-from veritally.errors import TieError
+from veritally.errors import InputError, TieError
 from veritally.inference.belief import DISTANCES, SURE_LEVELS, Belief, percent
 from veritally.panel.learned import LearnedPanel
 from veritally.votes.labels import visible
@@ -169,6 +169,16 @@ def chosen_text(outcome: "Outcome") -> str:
             return list_names([*names, tie] if left else names)
         names += _texts(tier)
     return list_names(names)
+
+
+def framed(columns: dict[str, Any], backend: str, schema: Any = None) -> Any:
+    """Return columns as a frame of polars, pandas or pyarrow; say what to install where that is missing."""
+    import narwhals as nw
+
+    try:
+        return nw.from_dict(columns, schema, backend=backend).to_native()  # type: ignore[arg-type]
+    except ModuleNotFoundError:
+        raise InputError(f"a frame of {backend} needs {backend}; install it with: pip install {backend}") from None
 
 
 def join_names(names: Sequence[Any]) -> str:

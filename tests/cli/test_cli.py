@@ -48,7 +48,7 @@ def test_decide_prints_a_table_a_person_understands():
     assert "varies 2 times as much as true quality does (σ/τ; 95%: 0.76 to 4.7)." in result.output
     assert "Decided by Reviewer 4 (+0.1" in result.output
     lead = "the lead of Coral genomics over Sea-level records (0.059 in scores)"
-    assert f"Each number is what {lead} loses without that voter." in result.output
+    assert f"Each number is about what {lead} loses without that voter." in result.output
     assert "\x1b" not in result.output
 
 
@@ -388,7 +388,7 @@ def test_check_says_what_is_odd(file):
         "nobody saw D",
         "only one voter saw C",
         "voter v claims up to 90,000 observations",
-        "voter u ranks everything equally",
+        "voter u ranks all that they saw equally",
         "the voters 'v' and 'V' differ only in capitals or spaces",
         "nobody saw D",
     ):
@@ -544,3 +544,25 @@ def test_voters_can_be_left_out():
     assert without["winner"] == "Protein design"
     assert without["voters"] == 7
     assert "Reviewer 44" in run("decide", PANEL, "--without", "Reviewer 44").stderr
+
+
+def test_without_leaves_out_groups_and_alternatives(file):
+    rows = "".join(
+        f'"{judge}, q{k}",{name},{value + k % 2},{judge}\n'
+        for judge in ("one", "two", "three")
+        for k in range(3)
+        for name, value in (("A", 1), ("B", 2), ("C", 3))
+    )
+    path = file("voter,alternative,value,group\n" + rows)
+    assert "6 voters" in run("decide", path, "--without", "two").output
+    assert "9 voters" in run("decide", path, "--without", "C").output
+    assert "2 alternatives" in run("decide", path, "--without", "C").output
+    assert "did you mean 'three'?" in run("decide", path, "--without", "thre").output
+
+
+@pytest.mark.parametrize(("required", "code"), [("0.1", 0), ("0.9999", 1)])
+def test_a_closed_pipe_does_not_shut_the_gate(required, code):
+    command = [sys.executable, "-m", "veritally", "decide", DEMO, "--require-sure", required]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        process.stdout.close()
+        assert process.wait() == code

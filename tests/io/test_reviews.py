@@ -187,3 +187,44 @@ def test_lines_are_those_of_an_editor(tmp_path):
     text = 'paper,reviewer,comment,rating\n7,ann,"one\ntwo\n",3\n8,ann,short,N/A\n7,bo,x,2\n8,bo,y,4\n'
     with pytest.raises(vt.InputError, match="line 5: 'N/A' in the column rating is not a number"):
         read(tmp_path, text)
+
+
+def test_short_names_of_hotcrp_are_recognised(same_as_tidy):
+    rows = "1,1A,Ann,1700000000,3,2\n1,1B,Bob,1700000001,4,3\n2,2A,Ann,1700000002,1,2\n"
+    tidy = HEADER + "Ann,1,3,2\nBob,1,4,3\nAnn,2,1,2\n"
+    same_as_tidy("paper,review,reviewername,submitted_at,OveMer,RevExp\n" + rows, tidy)
+
+
+def test_numbers_with_a_point_and_words_are_numbers(same_as_tidy):
+    rows = "1,Ann,3. Weak accept\n1,Bob,4. Accept\n2,Ann,1. Reject\n"
+    same_as_tidy("paper,reviewer,Overall merit\n" + rows, "voter,alternative,value\nAnn,1,3\nBob,1,4\nAnn,2,1\n")
+
+
+def test_a_review_that_is_there_twice_counts_once(votes):
+    rows = "1,Ann,3,good\n1,Bob,4,fine\n2,Ann,1,bad\n1,Bob,4,fine\n"
+    with pytest.warns(vt.InputNote, match="lines 3 and 5 are the same in all columns and count once"):
+        profile = votes("paper,reviewer,rating,text\n" + rows)
+    assert profile.shape == (2, 2)
+
+
+@pytest.mark.filterwarnings("ignore::veritally.InputNote")
+def test_reviews_that_differ_are_refused_with_both_lines(votes):
+    rows = "1,Ann,3,good\n1,Bob,4,fine\n2,Ann,1,bad\n1,Bob,4,well\n"
+    with pytest.raises(
+        vt.InputError, match=r"line 5: voter 'Bob' and alternative '1' appear twice \(first in line 3\)"
+    ):
+        votes("paper,reviewer,rating,text\n" + rows)
+
+
+@pytest.mark.filterwarnings("ignore::veritally.InputNote")
+@pytest.mark.parametrize("column", ["status", "decision_status"])
+def test_what_is_withdrawn_is_pointed_out(votes, column):
+    rows = "1,Ann,3,Active\n1,Bob,4,Active\n2,Ann,1,Withdrawn\n"
+    with pytest.warns(vt.InputWarning, match=f"{column} says Withdrawn of 2, .* to leave it out: --without 2"):
+        votes(f"paper,reviewer,rating,{column}\n{rows}")
+
+
+def test_no_time_is_proposed_as_a_value_or_a_voter(votes):
+    with pytest.raises(vt.InputError) as raised:
+        votes("#,paper,who is it (name),submitted_at,how good\n1,7,Ann,1700000000,3\n2,8,Bob,1700000001,4\n")
+    assert "voter=who is it (name),alternative=paper,value=how good" in str(raised.value)

@@ -63,3 +63,11 @@ def test_several_questions_are_refused(votes):
     text = "Timestamp,Clarity [A],Clarity [B],Merit [A],Merit [B]\nx,1,2,1,2\n"
     with pytest.raises(vt.InputError, match="has several questions, such as 'Clarity' and 'Merit'; keep the columns"):
         votes(text, ballots="value")
+
+
+@pytest.mark.filterwarnings("ignore::veritally.InputNote")
+def test_a_number_that_is_about_the_person_is_pointed_out(votes):
+    rows = "".join(f"{day}/3/2024,Person {day},{day % 5},{(day + 2) % 5},{day * 3}\n" for day in range(1, 8))
+    with pytest.warns(vt.InputWarning, match="the column Years in the team is taken for an alternative"):
+        profile = votes("Timestamp,What is your name?,Lisbon,Ghent,Years in the team\n" + rows, ballots="value")
+    assert profile.voters[0] == "Person 1"

@@ -88,7 +88,7 @@ def test_rankings_of_all_sorts_are_not_suspected(votes, case):
 def test_scores_in_a_wide_table_of_ranks(votes):
     (remark,) = remarks(votes, "voter,A,B\nu,1,2\nv,81,92\n", ballots="rank")
     assert remark.startswith("votes.csv, line 3: the best rank of this voter is 81")
-    assert "say ballots value" in remark
+    assert "say --ballots value" in remark
     assert remarks(votes, "voter,A,B\nu,1,2\nv,81,92\n", ballots="value") == []
 
 
@@ -99,7 +99,7 @@ def test_ranks_among_values(votes, ballots):
     text = tidy(VALUES, ballots)
     (remark,) = remarks(votes, text)
     assert remark.startswith("votes.csv, line 2: the values of each voter are 1, 2, 3, … like ranks")
-    assert remark.endswith("call the column rank or say lower-is-better, else say ballots value")
+    assert remark.endswith("call the column rank or say --lower-is-better, else say --ballots value")
     assert remarks(votes, text, ballots="value") == []
     assert remarks(votes, text, lower_is_better=True) == []
     assert remarks(votes, text.replace("value", "rank")) == []
@@ -136,7 +136,7 @@ def test_ranks_and_values_that_contradict_each_other(votes, case):
     ballots, options, message = CONTRADICTIONS[case]
     (remark,) = remarks(votes, tidy(BOTH, ballots), **options)
     assert remark.startswith(message)
-    assert ("say lower-is-better" in remark) == (case == "all the other way")
+    assert ("say --lower-is-better" in remark) == (case == "all the other way")
     assert remarks(votes, tidy(BOTH, ballots), ballots="rank") == []
     assert remarks(votes, tidy(BOTH, ballots), ballots="value") == []
 

@@ -33,7 +33,7 @@ def test_without_counts_a_row_is_a_sighting(votes):
 
 def test_value_is_the_vote_unless_told_otherwise(votes):
     text = "voter,alternative,rank,value\nu,A,1,0.5\nu,B,2,0.9\n"
-    with pytest.warns(vt.InputWarning, match="say which is the vote: ballots value or ballots rank"):
+    with pytest.warns(vt.InputWarning, match="say which is the vote: --ballots value or --ballots rank"):
         assert votes(text).kind == "values"
     assert votes(text, ballots="rank").ranks.tolist() == [[1, 2]]
     assert votes(text, ballots="value").ranks.tolist() == [[2, 1]]
@@ -397,3 +397,9 @@ def test_a_table_without_counts_but_with_other_numbers_is_noticed(tmp_path):
     path.write_text("voter,alternative,rank,n\nu,A,1,9\nu,B,2,9\nv,B,1,1\nv,A,2,1\n")
     with pytest.warns(vt.InputWarning, match="no column count, so all count the same; if n is meant"):
         vt.read(path)
+
+
+def test_a_line_that_is_no_json_is_named(votes):
+    good = '{"voter": "a", "alternative": "A", "value": 1}\n'
+    with pytest.raises(vt.InputError, match="line 3: is not one JSON object a line"):
+        votes(good + good.replace("A", "B") + "{bad\n", name="votes.jsonl")

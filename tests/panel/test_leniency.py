@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import veritally as vt
 from veritally.inference.leniency import chance_of_levels
+from veritally.report import sentences
 from veritally.rules.posterior import _BETWEEN, Posterior
 
 
@@ -188,3 +189,28 @@ def test_one_omega_for_all_decisions():
     assert best > 0
     assert chosen.means.between == pytest.approx(best / typical)
     assert chosen.log_evidence.sum() == pytest.approx(evidence[best])
+
+
+def test_only_clear_leniency_is_named():
+    """Of ten reviewers who each saw most of twelve papers one is harsh; one with a single value is not named."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=12) + 0.3 * rng.normal(size=(11, 12))
+    values[0] -= 3
+    values[10] += 3
+    counts = (rng.random((11, 12)) < 0.7) * 1.0
+    counts[10] = np.arange(12) == 4
+    profile = vt.Profile(values=np.where(counts > 0, values, np.nan), counts=counts, voters=[*"ABCDEFGHIJK"])
+    explanation = vt.decide(profile).explain()
+    assert "A" in explanation.clear_leniency
+    assert "K" not in explanation.clear_leniency
+    assert abs(explanation.leniency["K"]) > 1
+    assert "Harshest: A (" in sentences.leniency(explanation)[0]
+
+
+def test_nobody_is_called_harsh_by_one_value_each():
+    rng = np.random.default_rng(1)
+    counts = np.repeat(np.eye(10), 4, axis=0)
+    truth, own = rng.normal(size=10), rng.normal(size=(40, 1))
+    profile = vt.Profile(values=np.where(counts > 0, truth + own, np.nan), counts=counts)
+    explanation = vt.decide(profile, leniency="estimated").explain()
+    assert sentences.leniency(explanation) == ["No single voter is clearly harsh or lenient."]

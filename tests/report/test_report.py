@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import veritally as vt
 from veritally.cli import cli
+from veritally.report import sentences
 
 REVIEWS = vt.Profile(
     values=[[7, 5, np.nan, 2], [8, 6, 3, np.nan], [6, np.nan, 4, 1], [7, 6, 3, 2]],
@@ -280,3 +281,18 @@ def test_the_checksum_is_that_of_the_votes(run, tmp_path):
     votes = (tmp_path / "votes.csv").read_bytes()
     assert run("--report", "votes.csv", "--report", "a.md", "--force").exit_code == 0
     assert sha256(votes).hexdigest() in (tmp_path / "a.md").read_text()
+
+
+def test_borderline_is_in_order_of_chance_and_leads_are_the_same(page):
+    rng = np.random.default_rng(5)
+    counts = (rng.random((8, 12)) < 0.5) * 1.0
+    values = np.where(counts > 0, rng.normal(size=12) + rng.normal(size=(8, 12)), np.nan)
+    outcome = vt.decide(vt.Profile(values=values, counts=counts), choose=3)
+    lines = sentences.certainty(outcome)
+    for line in lines[1:]:
+        chances = [float(share) for share in re.findall(r"\(([\d.]+)%\)", line) if "Out" not in line]
+        assert chances == sorted(chances, reverse=True)
+        assert 5.0 not in chances
+    explanation = outcome.explain()
+    lead = re.search(r"\(([\d.]+)\) loses", sentences.decided_by(outcome, explanation)[-1])[1]
+    assert f"{lead} behind" in sentences.answer(outcome, explanation)[-1]

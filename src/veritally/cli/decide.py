@@ -1,5 +1,7 @@
 """``veritally decide``: votes in, decision out."""
 
+import os
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -92,8 +94,9 @@ Examples:
 @click.option(
     "--without",
     multiple=True,
-    metavar="VOTER",
-    help="Leave out a voter, to see what that changes. May be given several times.",
+    metavar="NAME",
+    help="Leave out a voter, all voters of a group, or an alternative, to see what that changes. May be given several "
+    "times.",
 )
 @click.option(
     "--panel",
@@ -263,7 +266,13 @@ def decide(
             outcomes = kept = list(outcomes)
         if tie_break == "error":
             _ = [outcome.chosen for outcome in kept]
-        _print(outcomes, profile, as_json, explain, lower_is_better)
+        outcomes = iter(outcomes)
+        try:
+            _print(outcomes, profile, as_json, explain, lower_is_better)
+            sys.stdout.flush()
+        except BrokenPipeError:  # somebody has read enough, as head does; what is to be checked or saved goes on
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _ = [None for _ in outcomes]
     if files.wanted:
         with working(file):  # what would change the choice takes some decisions more
             files.save(kept[0], file, sum_of_file, notes)
@@ -271,12 +280,29 @@ def decide(
 
 
 def _without(profile: Profile, names: tuple[str, ...]) -> Profile:
-    """Leave voters out."""
-    if profile.voter_labels.each:
-        raise InputError("--without is for one decision, and these have voters of their own; decide them one by one")
-    known = {str(name): name for name in profile.voters}
-    gone = {find(name, known, "voter") for name in names}
-    return profile.select(voters=[name for name in profile.voters if name not in gone])
+    """Leave out voters, whole groups of them, or alternatives."""
+    if profile.voter_labels.each or profile.alternative_labels.each:
+        raise InputError("--without is for one decision, and these have names of their own; decide them one by one")
+    groups: dict[str, set[str]] = {}
+    for voter, group in (profile.groups or {}).items():
+        groups.setdefault(str(group), set()).add(str(voter))
+    voters = [str(name) for name in profile.voters]
+    alternatives = [str(name) for name in profile.alternatives]
+    gone: set[str] = set()
+    dropped: set[str] = set()
+    for name in names:
+        if name in voters:
+            gone.add(name)
+        elif name in groups:
+            gone |= groups[name]
+        elif name in alternatives:
+            dropped.add(name)
+        else:
+            find(name, {known: i for i, known in enumerate([*voters, *groups, *alternatives])}, "voter")
+    kept = [name for name in profile.alternatives if str(name) not in dropped]
+    return profile.select(
+        voters=[name for name in profile.voters if str(name) not in gone], alternatives=kept if dropped else None
+    )
 
 
 def _has_one_noise(profile: Profile, rule: str | None, parameters: dict[str, Any]) -> bool:

@@ -7,7 +7,7 @@ from rich.bar import Bar
 from rich.console import Console
 from rich.table import Table
 
-from veritally.cli.screen import NAME, Text, fitted
+from veritally.cli.screen import NAME, Screen, Text, fitted
 from veritally.explain import Explanation
 from veritally.inference.belief import Belief, percent
 from veritally.outcome import Outcome
@@ -24,7 +24,7 @@ _MOST_LEADS = 5  # in one contribution, beyond which shares of the lead say litt
 
 def print_outcomes(outcomes: Iterable[Outcome], profile: Profile, explain: bool) -> None:
     """Print one decision whole, several in a line each unless they are to be explained, as they come."""
-    console = Console(highlight=False)
+    console = Screen(highlight=False)
     longest = _longest(profile) if profile.batch else (0, 0)
     for number, outcome in enumerate(outcomes):
         if not outcome.profile.batch:

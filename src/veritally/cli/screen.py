@@ -21,6 +21,14 @@ class Text(rich.text.Text):
         super().__init__(visible(text), *arguments, **options)
 
 
+class Screen(Console):
+    """Standard output; where somebody has closed it, that is an error like any other."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise what rich would end the program for."""
+        raise BrokenPipeError
+
+
 def say(text: str, err: bool = False) -> None:
     """Print a line that may have names in it; nothing if the stream is closed."""
     click.echo(visible(text), err=err)

@@ -18,6 +18,7 @@ from veritally.experiments.measures import MEASURES, ClusteredMeasures, MeasureS
 from veritally.experiments.rule_set import Entry, RuleSet
 from veritally.model.scenario import scenario
 from veritally.model.simulation import Backend, Trials, checked_seed
+from veritally.records import framed
 from veritally.rules.protocol import Rule
 from veritally.votes.ballots import Kind
 from veritally.votes.profile import Profile
@@ -115,11 +116,9 @@ class Comparison:
         be the best), ``baseline``, ``instances``; if they apply, also ``clusters``, and ``worth`` (of the counts) with
         ``worth_se``.
         """
-        import narwhals as nw
-
         rows = self.rows()
         columns = {name: [row[name] for row in rows] for name in rows[0]}
-        return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
+        return framed(columns, backend)
 
     def table(self) -> Table:
         """Return the comparison as a table of texts: numbers with their standard errors, the best rules in bold."""

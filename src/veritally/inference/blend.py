@@ -1,6 +1,6 @@
 """What is found at several values of a parameter of the panel, put together by how probable they are."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Literal, TypeAlias
 
@@ -56,12 +56,22 @@ def blended(parts: Sequence[PosteriorMixture], prior: Sequence[float], source: S
         log_evidence,
         average([part.freedom for part in parts]) if np.isfinite(parts[0].freedom).all() else parts[0].freedom,
         np.full(parts[0].number.shape, sum(len(part.weight) for part in parts)),
-        np.exp(average([np.log(part.scale) for part in parts])),
+        _blended_scale([np.log(part.scale) for part in parts], average),
         average([part.p_noise for part in parts]),
         parts[0].means,
         np.concatenate([part.strength for part in parts]),
         np.concatenate([part.leniency for part in parts]),
     )
+
+
+def _blended_scale(logs: list[Array], average: Callable[[list[Array]], Array]) -> Array:
+    """Return σ/τ with the ends of its interval, ``(..., 3)``, which is wider where values of the parameter disagree."""
+    middle = average([log[..., 0] for log in logs])
+    low, high = (
+        np.sqrt(average([(log[..., end] - log[..., 0]) ** 2 + (log[..., 0] - middle) ** 2 for log in logs]))
+        for end in (1, 2)
+    )
+    return np.asarray(np.exp(np.stack([middle, middle - low, middle + high], axis=-1)))
 
 
 def _notable(part: PosteriorMixture, weight: Array) -> PosteriorMixture:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from veritally.arrays import Array, is_jax
+from veritally.inference.linear import inverse, multiply
 from veritally.inference.mixture import PosteriorMixture
 from veritally.votes.ballots import Ballots
 from veritally.votes.values import Values
@@ -77,11 +78,12 @@ def _f_test(values: Values, weight: Array) -> Array:
     return np.where((levels > 0) & (free > 0), fdtrc(np.maximum(levels, 1), np.maximum(free, 1), ratio), 1.0)
 
 
-def of_voters(ballots: Ballots, found: PosteriorMixture) -> Array:
-    """Return how lenient each voter is, ``(voter,)``, of a single decision: above 0 for one who gives too much.
+def of_voters(ballots: Ballots, found: PosteriorMixture) -> tuple[Array, Array]:
+    """Return how lenient each voter is, and the standard deviation of that, ``(voter,)`` each, of a single decision.
 
-    Given the truths, the constant has the mean v/(1 + v Σ_j p_ij) Σ_j p_ij (x_ij − μ_j), where v is its variance and
-    p_ij the precision of a value.
+    Above 0 is one who gives too much. Given the truths, the constant is normal with the precision 1/v + Σ_j p_ij, where
+    v is its variance and p_ij the precision of a value, and its mean is that of the pull Σ_j p_ij (x_ij − μ_j). What is
+    not known of the truths adds to its variance, and so does what is not known of the scale.
     """
     values = ballots.part(Values)
     assert values is not None
@@ -91,7 +93,12 @@ def of_voters(ballots: Ballots, found: PosteriorMixture) -> Array:
     rest = np.where(given, several.votes - found.moments.mean[..., None, :], 0)
     variance = found.leniency[..., None]
     share = variance / (1 + variance * np.sum(precision, axis=-1))
-    return np.asarray(found.average(share * np.sum(precision * rest, axis=-1)))
+    mean = share * np.sum(precision * rest, axis=-1)
+    truths = inverse(found.moments.precision)[..., None, :, :]
+    unsure = np.sum(precision * multiply(truths, precision), axis=-1)
+    square = share + share**2 * unsure + mean**2
+    whole = np.asarray(found.average(mean))
+    return whole, np.sqrt(np.maximum(np.asarray(found.average(square)) - whole**2, 0))
 
 
 def _given(values: Values) -> Any:

@@ -257,13 +257,16 @@ def evidence_of_noise(few: Ballots, given: Assumptions, unknown: Unknown) -> Arr
 
 
 def are_many(ballots: Ballots) -> Array:
-    """Say in which decisions there are so many voters that some tell the noise, ``(...)``."""
+    """Say in which decisions there are so many votes that some voters tell the noise, ``(...)``."""
     many = voters_of(ballots) > most_voters(ballots)
     return many if is_jax(ballots.counts) else many | (np.sum(ballots.multiplicity, axis=-1) > _VERY_MANY)
 
 
 def some_voters(ballots: Ballots) -> Ballots:
-    """Return some of the voters where there are very many, evenly chosen from those who say something."""
+    """Return some of the voters where there are very many votes, evenly chosen from those who say something.
+
+    Evenly by how they agree with all others, so that the order of voters and alternatives does not matter.
+    """
     if not np.any(are_many(ballots)):
         return ballots
     voters, most = voters_of(ballots), most_voters(ballots)
@@ -274,12 +277,48 @@ def some_voters(ballots: Ballots) -> Ballots:
         return ballots
     xp = namespace(ballots.counts)
     step = xp.asarray(-(-voters // most))[..., None]
-    present = xp.ones(ballots.multiplicity.shape, dtype=bool) if is_jax(ballots.counts) else ballots.multiplicity > 0
-    place = xp.cumulative_sum(xp.astype(present, xp.int32), axis=-1) - 1
+    if is_jax(ballots.counts):  # simulated voters, of whom anyone is as good as another
+        present = xp.ones(ballots.multiplicity.shape, dtype=bool)
+        place = xp.cumulative_sum(xp.astype(present, xp.int32), axis=-1) - 1
+    else:
+        present = ballots.multiplicity > 0
+        place = _places_by_agreement(ballots, present)
     chosen = present & (place % step == 0)
     number = int(np.max(-(-voters // -(-voters // most))))
     first = xp.argsort(xp.astype(~chosen, xp.int32), axis=-1, stable=True)[..., :number]
     return ballots.weighed(xp.where(chosen, ballots.multiplicity, 0)).take_voters(first)
+
+
+def _places_by_agreement(ballots: Ballots, present: Array) -> Array:
+    """Return the place of each voter among those present, ``(..., voter)``, by how the ballot agrees with all others.
+
+    An alternative's standing is the mean share of alternatives that voters put it above. Ballots that agree with that
+    equally are ordered by further sums that do not depend on the order of alternatives.
+    """
+    ranks, counts = ballots.ranked()
+    seen = (counts > 0) & present[..., None]
+    number = np.sum(seen, axis=-1, keepdims=True)
+    above = np.where(seen, (number + 1 - 2 * ranks) / np.maximum(number, 1), 0)  # from −1, the last, to 1, the first
+    times = np.where(seen, ballots.multiplicity[..., None], 0)
+    whole = np.sum(times, axis=-2, keepdims=True)
+    standing = np.sum(times * above, axis=-2, keepdims=True) / np.where(whole > 0, whole, 1)
+    details = [above, seen, np.where(seen, counts, 0)]
+    measured = ballots.measurements()
+    if measured is not None:
+        details.append(np.where(np.isnan(measured[0]), 0, measured[0]))
+    keys = [
+        _sums(standing**power * detail if detail.shape == seen.shape else detail)
+        for power in (1, 2, 3, 0)
+        for detail in details
+    ]
+    order = np.lexsort((ballots.multiplicity, *reversed(keys), ~present), axis=-1)
+    return np.argsort(order, axis=-1)
+
+
+def _sums(x: Array) -> Array:
+    """Return sums over alternatives, ``(..., voter)``, rounded so that their order does not matter."""
+    size = np.max(np.sum(np.abs(x), axis=-1), axis=-1, keepdims=True)
+    return np.round(np.sum(x, axis=-1) / np.where(size > 0, size, 1), 9)
 
 
 def voters_of(ballots: Ballots) -> Array:
@@ -290,9 +329,11 @@ def voters_of(ballots: Ballots) -> Array:
 
 
 def most_voters(ballots: Ballots) -> Array:
-    """Return of how many voters the scale is found, at most, ``(...)``."""
-    n = ballots.counts.shape[-1] if is_jax(ballots.counts) else np.sum(ballots.mask, axis=-1)
-    return np.maximum(_LEAST, _MANY // np.maximum(n, 1))
+    """Return of how many voters the scale is found, at most, ``(...)``: the fewer, the more each of them says."""
+    if is_jax(ballots.counts):
+        return np.maximum(_LEAST, _MANY // np.full(ballots.mask.shape[:-1], max(ballots.counts.shape[-1], 1)))
+    votes = np.sum((ballots.counts > 0) & (ballots.multiplicity > 0)[..., None], axis=(-2, -1))
+    return np.maximum(_LEAST, _MANY * voters_of(ballots) // np.maximum(votes, 1))
 
 
 def worth(ballots: Ballots, given: Assumptions) -> Ballots:

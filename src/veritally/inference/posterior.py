@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from veritally.arrays import Array, is_jax, namespace
-from veritally.inference.dispersion import geometric_mean
+from veritally.inference.dispersion import geometric_mean, noise_of_means
 from veritally.inference.mixture import PosteriorMixture, grouped, joined
 from veritally.inference.noise import (
     Assumptions,
@@ -82,7 +82,7 @@ def _infer_alike(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
         return found._replace(moments=found.moments.shifted(level[..., None]))
     xp = namespace(ballots.counts)
     few = some_voters(ballots)
-    sigma, freedom = known_sigma(few, given)
+    sigma, freedom = known_sigma(ballots, given)  # which is quick, so that all voters tell it
     tau = None if given.tau is None else xp.full(batch, float(given.tau), dtype=ballots.counts.dtype)
     if given.scale is not None:
         if sigma is None:
@@ -101,7 +101,8 @@ def _infer_alike(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
         seen = look_around(partial(look_at, few, given, unknown), prior, batch[0], unknown.middle)
     values = stand_ins(seen, prior, evidence_of_noise(few, given, unknown) if prior.nothing else None)
     near = values.near
-    noise_found = {"scale": unknown.scale(values.quantiles, ballots.mask), "p_noise": values.p_noise}
+    quantiles = values.quantiles if sigma is None else _wider(values.quantiles, ballots, unknown, freedom)
+    noise_found = {"scale": unknown.scale(quantiles, ballots.mask), "p_noise": values.p_noise}
     if few is ballots:
         start = Near(near.mean, near.covariance)
         with stretch(_SEARCH, 1):
@@ -116,6 +117,21 @@ def _infer_alike(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
     return _at_scales(ballots, given, *unknown.at(u, every), xp.stack([1 - noise, noise]), freedom)._replace(
         **noise_found
     )
+
+
+def _wider(quantiles: Array, ballots: Ballots, unknown: Unknown, freedom: Array) -> Array:
+    """Return quantiles of u, ``(3, decision)``, that allow for the error of σ, which was estimated too.
+
+    Where σ is larger than estimated, τ is smaller: by the part of the variance between mean values that is noise.
+    """
+    xp = namespace(quantiles)
+    sigma, tau = unknown.at(quantiles[:1], np.arange(len(freedom)))
+    noise = (noise_of_means(ballots, sigma[0]) / tau[0]) ** 2
+    known = xp.isfinite(freedom) & (freedom > 0)
+    error = xp.where(known, 1.96 * (1 + noise) / xp.sqrt(2 * xp.where(known, freedom, 1)), 0)
+    middle = quantiles[0]
+    low, high = (xp.sqrt((end - middle) ** 2 + error**2) for end in (quantiles[1], quantiles[2]))
+    return xp.stack([middle, middle - low, middle + high])
 
 
 def _told_apart(ballots: Ballots) -> float:

@@ -40,7 +40,8 @@ def _with(endings: tuple[str, ...], stems: tuple[str, ...]) -> tuple[str, ...]:
 OTHER_NAMES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "voter": (
         (*_with(_PERSONAL_IDS, _PEOPLE), "judgemodel", "judgellm", "signature", "signatures"),
-        ("name", "fullname", "email", "emailaddress"),
+        ("name", "fullname", "yourname", "yourfullname", "whatisyourname", "whatisyourfullname"),
+        ("email", "emailaddress", "youremail", "youremailaddress", "whatisyouremail", "whatisyouremailaddress"),
     ),
     "alternative": (
         (*_with(_IDS, _THINGS), "forum"),
@@ -52,6 +53,7 @@ OTHER_NAMES: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("totalscore", "finalscore", "finalrating", "finalrecommendation"),
         ("overallmerit", "overallevaluation", "overallscore", "overallrating", "overallrecommendation"),
         ("overallassessment", "overall"),
+        ("ovemer", "ovesco", "overat", "overec", "oveeva"),  # as HotCRP shortens them
         ("value", "rating", "score", "points", "grade", "recommendation", "evaluation", "mark", "stars"),
         ("merit", "ratingfull", "vote"),
     ),
@@ -59,6 +61,7 @@ OTHER_NAMES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "confidence": (
         ("confidence", "reviewerconfidence", "confidencelevel", "confidencescore", "confidencerating"),
         ("expertise", "reviewerexpertise", "expertiselevel", "familiarity", "reviewerfamiliarity"),
+        ("revcon", "revexp", "revfam"),  # as HotCRP shortens them
     ),
     "winner": (("winner", "label"), ("result", "outcome", "preferred", "preference", "choice", "vote")),
 }

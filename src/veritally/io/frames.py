@@ -349,9 +349,11 @@ def _no_cell_twice(flat: Array, cells: int, table: pl.DataFrame, place: Place) -
         return
     first = np.unique(flat, return_index=True)[1]
     row = int(np.setdiff1d(np.arange(len(flat)), first)[0])
+    earlier = place.lines[int(np.flatnonzero(flat == flat[row])[0])]
     voter, alternative = (table[column][row] for column in ("voter", "alternative"))
     raise InputError(
-        f"{place(row)}: voter {quoted(voter)} and alternative {quoted(alternative)} appear twice; give one row for each"
+        f"{place(row)}: voter {quoted(voter)} and alternative {quoted(alternative)} appear twice (first in "
+        f"{place.unit} {earlier}); give one row for each"
         f" (or, if these are looks at different items, a column item and a value in each row)"
     )
 

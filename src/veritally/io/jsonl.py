@@ -27,11 +27,23 @@ def read(data: bytes, name: str) -> pl.DataFrame:
     try:
         table = pl.read_ndjson(io.BytesIO(data.removeprefix(b"\xef\xbb\xbf")), infer_schema_length=None)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise InputError(f"{name}: is not one JSON object a line ({first_line(error)})") from error
+        where = f"{name}{_first_bad(data)}"
+        raise InputError(f"{where}: is not one JSON object a line ({first_line(error)})") from error
     full = not any(column.null_count() for column in table.get_columns())
     if not full or data.count(b'":') != table.height * table.width:  # else each object has each key, once
         _no_key_twice(data, name)
     return table
+
+
+def _first_bad(data: bytes) -> str:
+    """Name the first line that holds no object; nothing if all do."""
+    for number, line in enumerate(data.decode("utf-8-sig", errors="replace").split("\n"), 1):
+        try:
+            if line.strip() and not isinstance(json.loads(line), dict):
+                return f", line {number}"
+        except (ValueError, RecursionError):
+            return f", line {number}"
+    return ""
 
 
 def _no_key_twice(data: bytes, name: str) -> None:

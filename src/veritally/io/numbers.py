@@ -1,4 +1,4 @@
-"""Numbers as people write them: 6, ``6: weak accept``, ``8 (strong accept)``, ``4/5``, ``85 %``, ``1,5``, ``2nd``."""
+"""Numbers as people write them: 6, ``6: weak accept``, ``3. Weak``, ``8 (strong)``, ``4/5``, ``85 %``, ``1,5``, 2nd."""
 
 import re
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _NUMBER = r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)"
 # Each form: what all cells of a column match. The first group is the number; of parts, the second is the whole.
 _FORMS = {
-    "words after": rf"(?s)^({_NUMBER})(?::\s+\S|\s*[:=)–—-]\s*[^\d\s.]).*$",
+    "words after": rf"(?s)^({_NUMBER})(?::\s+\S|\.\s+[^\d\s.]|\s*[:=)–—-]\s*[^\d\s.]).*$",
     "words in brackets": rf"(?s)^({_NUMBER})\s*\([^()]*\)$",
     "percent": rf"^({_NUMBER})\s*%$",
     "parts": rf"^({_NUMBER})\s*(?:/|out of)\s*(\d+(?:\.\d+)?)$",

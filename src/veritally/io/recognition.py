@@ -1,5 +1,7 @@
 """Tables whose columns have other names than ours: which form is meant, and the same table under our names."""
 
+import re
+import shlex
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,10 +15,14 @@ from veritally.io.columns import OTHER_NAMES, Source, candidates, key, meant, op
 from veritally.io.numbers import mostly_numbers, written
 from veritally.io.options import Options
 from veritally.io.titles import title_column
-from veritally.io.versions import latest
+from veritally.io.versions import latest, without_copies
 from veritally.votes.labels import first_few
 
 _FEW_WORDS = 4  # beside names, such as left and tie
+_ASIDE = {
+    *("at", "on", "date", "cdate", "mdate", "tcdate", "tmdate", "time", "timestamp", "tstamp", "created", "modified"),
+    *("submitted", "updated", "id", "ids", "index", "row", "line", "round", "version", "revision", "ip", "duration"),
+}
 _OPTIONAL = ("count", "multiplicity", "group", "role")  # which have no other names
 _VERDICTS = (
     "accept",
@@ -71,6 +77,7 @@ def tidy(source: Source, said: Options) -> Source | None:
         names["title"] = title
     notes = [taken_for(names)]
     _warn_of_merged(source, alternative)
+    _warn_of_withdrawn(source, alternative)
     own = [name for name in _OPTIONAL if name in source.table.columns and name not in names.values()]
     if "decision" in source.table.columns:
         if _is_verdict(source.table):
@@ -81,6 +88,7 @@ def tidy(source: Source, said: Options) -> Source | None:
     source = replace(source, place=replace(source.place, columns=dict(source.place.columns) | names))
     source = source.with_table(source.table.rename(renamed), *filter(None, notes))
     if "item" not in names:
+        source = without_copies(source)
         source = latest(source, ["decision"] if "decision" in own else [])
     if role == "value":
         source = _without_blanks(source)
@@ -132,11 +140,12 @@ def problem(source: Source, needs: str) -> InputError:
     table, name = source.table, source.place.name
     found = {role: best[0] for role in ("voter", "value", "alternative") if (best := candidates(role, source))}
     lacking = [role for role in ("voter", "alternative", "value") if role not in found]
-    free = [column for column in table.columns if column not in found.values()]
+    free = [column for column in table.columns if column not in found.values() and not _is_aside(column)]
     free.sort(key=lambda column: mostly_numbers(table[column]))
     for role in lacking:
         numeric = [column for column in free if mostly_numbers(table[column])]
-        choice = (numeric or free) if role == "value" else free
+        names = [column for column in free if {"name", "email"} & set(_words(column))]
+        choice = (numeric or free) if role == "value" else (names or free) if role == "voter" else free
         found |= {role: choice[0]} if choice else {}
         free = [column for column in free if column not in found.values()]
     example = {role: found.get(role, "…") for role in ("voter", "alternative", "value") if found.get(role) != role}
@@ -145,6 +154,20 @@ def problem(source: Source, needs: str) -> InputError:
         needs = "left, right and winner, since it seems to hold comparisons"
     remedy = f"if they have other names, say so: {option(example)}"
     return InputError(f"{name}: found the columns {first_few(table.columns, 12)}; needs {needs}; {remedy}")
+
+
+def _words(column: str) -> list[str]:
+    return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column).lower())
+
+
+def _is_aside(column: str) -> bool:
+    """Whether a column is about time, or numbers rows, so that nobody means it as a voter or a value.
+
+    >>> [name for name in ("submitted_at", "#", "cdate", "Timestamp", "review_id", "OveMer") if _is_aside(name)]
+    ['submitted_at', '#', 'cdate', 'Timestamp', 'review_id']
+    """
+    words = _words(column)
+    return key(column) == "" or bool(words and words[-1] in _ASIDE)
 
 
 def _compared_columns(table: pl.DataFrame) -> dict[str, str] | None:
@@ -200,6 +223,25 @@ def _warn_of_merged(source: Source, alternative: str) -> None:
             which = f"{quoted(name)} has several of the column {short(code)}: {first_few(own, 3)}"
             message = f"{source.place.name}: {which}; these are counted as one"
             warnings.warn(message, InputWarning, stacklevel=6)
+
+
+def _warn_of_withdrawn(source: Source, alternative: str) -> None:
+    """Point out alternatives that a column calls withdrawn, or rejected without a review."""
+    for name in source.table.columns:
+        column = source.table[name]
+        if not key(name).endswith(("status", "decision", "state")) or column.dtype != pl.String:
+            continue
+        gone = column.str.strip_chars().str.contains(r"(?i)^(?:withdrawn|desk[ _-]?reject)").fill_null(False)
+        which = (
+            source.table[alternative].cast(pl.String).filter(gone).drop_nulls().unique(maintain_order=True).to_list()
+        )
+        if which and not gone.all():
+            said = f"{source.place.called(name)} says {column.filter(gone)[0]} of {first_few(which, 5)}"
+            it, is_ = ("it", "is") if len(which) == 1 else ("one", "are")
+            remedy = f"to leave {it} out: --without {shlex.quote(which[0])}"
+            message = f"{source.place.name}: {said}, which {is_} decided on all the same; {remedy}"
+            warnings.warn(message, InputWarning, stacklevel=6)
+            return
 
 
 def _without_blanks(source: Source) -> Source:

@@ -13,12 +13,30 @@ from veritally.votes.validation import Where
 # What a table may say about its rows: a name made up of these words alone, such as years_of_experience, is suspicious.
 _ROWS = {
     *("id", "ids", "index", "idx", "nr", "number", "row", "key", "code", "date", "time", "timestamp", "duration"),
-    *("year", "years", "age", "experience", "seniority", "tenure", "weight", "weights", "count", "counts"),
+    *(
+        "year",
+        "years",
+        "month",
+        "months",
+        "age",
+        "salary",
+        "postcode",
+        "phone",
+        "experience",
+        "seniority",
+        "tenure",
+        "weight",
+        "weights",
+        "count",
+        "counts",
+    ),
     *("total", "sum", "subtotal", "mean", "average", "avg", "median", "score", "points"),
     *("voter", "worker", "judge", "reviewer", "rater", "referee", "annotator", "evaluator"),
     *("respondent", "response", "participant", "subject", "user"),
 }
 _JOINTS = {"of", "in", "the", "per"}
+# Questions about a person, whatever comes after.
+_ABOUT_PERSON = re.compile(r"(?i)^(?:years?|months?) (?:of|in|at|with|as|since|on) |^(?:how|since) \w|^(?:your|my) ")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[^\W_A-Za-z]+")
 _GLANCE = 100  # rows that tell whether it is worth while to look at all
 _OTHER_SCALE = 8  # times larger, beyond what harsh and lenient voters differ by
@@ -80,7 +98,7 @@ def _ranks_among_values(values: Array, where: Where) -> Iterator[str]:
         for index in _first(strict[..., None] & given):
             yield (
                 f"{where(index)}: the values of each voter are 1, 2, 3, … like ranks, but the largest is taken for the "
-                "best; if 1 is the best, call the column rank or say lower-is-better, else say ballots value"
+                "best; if 1 is the best, call the column rank or say --lower-is-better, else say --ballots value"
             )
 
 
@@ -122,10 +140,11 @@ def _contradictions(ranks: Array, values: Array, lower_is_better: bool, where: W
     """Find voters whose values put ahead what their ranks put behind."""
     both = np.isfinite(ranks) & (ranks > 0) & np.isfinite(values)
     larger, smaller = _ahead(ranks, values, both), _ahead(ranks, -values, both)
-    remedy = "correct one of them, or say which is the vote: ballots value or ballots rank"
+    remedy = "correct one of them, or say which is the vote: --ballots value or --ballots rank"
     if not lower_is_better and not smaller.any():
         remedy = (
-            "if small values are good, say lower-is-better, else say which is the vote: ballots value or ballots rank"
+            "if small values are good, say --lower-is-better, else say which is the vote: --ballots value or "
+            "--ballots rank"
         )
     for index in _first(smaller if lower_is_better else larger):
         better = "smaller" if lower_is_better else "larger"
@@ -156,11 +175,15 @@ def of_columns(names: list[str], cells: Array, kind: str) -> Iterator[str]:
 
 
 def _is_about_rows(name: str) -> bool:
-    """Whether all words of a name are about rows.
+    """Whether all words of a name are about rows, or it asks something about a person.
 
     >>> [name for name in ("ID", "YearsOfExperience", "total_score", "Total War") if _is_about_rows(name)]
     ['ID', 'YearsOfExperience', 'total_score']
+    >>> [name for name in ("Years in the team", "How long have you been here?", "Yearbook") if _is_about_rows(name)]
+    ['Years in the team', 'How long have you been here?']
     """
+    if _ABOUT_PERSON.match(name.replace("_", " ").strip()):
+        return True
     words = {word.lower() for word in _WORD.findall(name)} - _JOINTS
     return bool(words) and words <= _ROWS
 

@@ -14,6 +14,21 @@ _DATES = (
 _STAMPS = (r"^\d{4}-\d\d-\d\d$", r"^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?$", r"^\d\d:\d\d(?::\d\d)?$")
 
 
+def without_copies(source: Source) -> Source:
+    """Leave out rows that repeat another one in all columns, and name both."""
+    table, place = source.table, source.place
+    if any(dtype.is_nested() for dtype in table.dtypes):
+        return source
+    first = table.select(pl.struct(pl.all()).is_first_distinct()).to_series()
+    if first.all():
+        return source
+    row = int((~first).arg_max() or 0)
+    earlier = table.rows().index(table.row(row))
+    more = "" if (number := int((~first).sum())) == 1 else f" (and {number - 1} more)"
+    lines = f"{place.unit}s {place.lines[earlier]} and {place.lines[row]}{more}"
+    return source.filtered(first, f"{lines} are the same in all columns and count once")
+
+
 def latest(source: Source, within: list[str]) -> Source:
     """Keep the last version of each vote, where a column says which that is."""
     table = source.table

@@ -14,6 +14,7 @@ from veritally.checks import usable_path
 from veritally.errors import InputError, InputWarning, quoted
 from veritally.files import write_whole
 from veritally.io.options import BallotColumn, Form, Options, Unranked
+from veritally.records import framed
 from veritally.votes.pairs import Pairs
 from veritally.votes.profile import Profile
 
@@ -164,10 +165,8 @@ def to_frame(profile: Profile, backend: str = "polars", form: Form = "tidy") -> 
     >>> to_frame(Profile(top=["A", "B"], counts=[[5, 1], [2, 2]]), form="wide").rows()
     [('0', 1.0, None, 5, 1), ('1', None, 1.0, 2, 2)]
     """
-    import narwhals as nw
-
     table = _table_of(profile, form)
-    return nw.from_dict(table.to_dict(as_series=False), backend=backend).to_native()  # type: ignore[arg-type]
+    return framed(table.to_dict(as_series=False), backend)
 
 
 def _table_of(profile: Profile, form: Form) -> "pl.DataFrame":

@@ -67,7 +67,7 @@ def _suspicions(alternatives: list[str], votes: Array, kind: str, place: Place) 
     for remark in suspicions.of_columns(alternatives, votes, kind):
         yield f"{place.name}: {remark}"
     if kind == "ranks":
-        yield from suspicions.of_ranks(votes, lambda index: place(index[0]), "say ballots value")
+        yield from suspicions.of_ranks(votes, lambda index: place(index[0]), "say --ballots value")
 
 
 def from_profile(profile: Profile) -> pl.DataFrame:
@@ -118,7 +118,7 @@ def _kind(cells: Array, name: str, said: Options) -> str:
         return "ranks"
     if said.ballots == "value" or said.lower_is_better or (cells < 0).any():
         return "values"
-    what = "ranks (ballots rank: 1 is the best) or values (ballots value: more is better)"
+    what = "ranks (--ballots rank: 1 is the best) or values (--ballots value: more is better)"
     raise InputError(f"{name}: has a column of numbers for each alternative; say whether these are {what}")
 
 

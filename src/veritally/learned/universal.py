@@ -71,6 +71,7 @@ class Universal(Rule):
     count_range: tuple[float, float] | None = None
 
     votes = "rankings"
+    leaves_out_exactly: ClassVar[bool] = False  # where there are many voters
     internal: ClassVar[frozenset[str]] = frozenset({"count_range"})
 
     def __post_init__(self) -> None:

@@ -21,6 +21,7 @@ from veritally.votes.profile import Profile
 
 VERSION = 1
 FORMAT = "veritally learned panel"
+_NAMES = ("voters", "roles", "copies", "opposite")
 WITHOUT_ANSWERS = "no answers were given, so how sure this is assumes that what the voters have in common is the truth"
 
 

@@ -22,6 +22,7 @@ _NAMED = 3  # voters on each side of the lead
 _LOST = 0.05  # voters, which shared errors take at least to be worth a word
 ROUNDING = 1e-9  # of the largest contribution
 _MOST_NEAR = 6  # alternatives named that the winner is not clearly better than
+_LITTLE = 0.02  # of what a panel is worth: less than that is not worth saying of a voter
 _MOST_PIVOTAL = 10  # voters named whose absence would change the choice
 
 SIGMA = "σ, the noise (standard deviation) of one observation"
@@ -86,8 +87,10 @@ def decided_by(outcome: Outcome, explanation: Explanation) -> list[str]:
     lines.append(f"Decided by {join_names(helped or ['nobody'])}; against it: {join_names(hurt or ['nobody'])}.")
     if not explanation.adds_up:
         unit = " in scores" if outcome.belief is not None and outcome.belief.in_sigma else ""
-        lead = f"the lead of {explanation.winner} over {explanation.runner_up} ({explanation.lead:.3g}{unit})"
-        lines.append(f"Each number is what {lead} loses without that voter.")
+        size = f"{explanation.lead:.3g}{unit}" if unit else lead_text(outcome, explanation, 3)
+        lead = f"the lead of {explanation.winner} over {explanation.runner_up} ({size})"
+        about = "" if outcome.method.leaves_out_exactly else "about "
+        lines.append(f"Each number is {about}what {lead} loses without that voter.")
     return lines
 
 
@@ -181,16 +184,23 @@ def _cut(outcome: Outcome) -> list[str]:
     lines = [f"In for sure ({LEVEL:.0%} or more): {list_names(inside) or 'none'}."]
     for which, chosen in (("chosen", True), ("not chosen", False)):
         if own := [name for name in borderline if (name in first) == chosen]:
-            lines.append(f"Borderline, {which}: {list_names(with_chances(outcome, own))}.")
+            lines.append(f"Borderline, {which}: {list_names(with_chances(outcome, own, by_chance=True))}.")
     if outside:
         named = list_names(outside) if len(outside) <= _MOST_NEAR else f"the other {len(outside)}"
         lines.append(f"Out ({1 - LEVEL:.0%} or less): {named}.")
     return lines
 
 
-def with_chances(outcome: Outcome, names: Sequence[Any], levels: Sequence[float] = SURE_LEVELS) -> list[str]:
-    """Return names with the probability of being among the best, none rounded to a level that it does not reach."""
+def with_chances(
+    outcome: Outcome, names: Sequence[Any], levels: Sequence[float] = SURE_LEVELS, by_chance: bool = False
+) -> list[str]:
+    """Return names with the probability of being among the best, none rounded to a level that it does not reach.
+
+    Perhaps in the order of these probabilities.
+    """
     sure = dict(zip(outcome.alternatives, outcome.p_chosen, strict=True))
+    if by_chance:
+        names = sorted(names, key=lambda name: -sure[name])
     return [f"{name} ({percent(sure[name], levels)})" for name in names]
 
 
@@ -269,7 +279,7 @@ def panel(outcome: Outcome) -> list[str]:
     lines = shared(outcome)
     if outcome.details.get("leniency", 0) > 0:
         spread = float(outcome.details["leniency"])
-        own = "" if outcome.panel is None else "; with a panel, each voter's own is not estimated"
+        own = "" if outcome.panel is None else "; beside errors that voters share, each voter's own is not estimated"
         lines.append(f"Allowed for: voters' leniency, which differs by about {spread:.2g} (standard deviation){own}.")
     return lines
 
@@ -307,17 +317,21 @@ def worth(explanation: Explanation) -> list[str]:
         return []
     apart = explanation.outcome.independent_voters
     order = sorted(without, key=without.__getitem__)
+    whole_text = f"The panel is worth {whole:.1f} voters like its best; {apart:.1f} if nobody shared errors"
+    if whole - without[order[0]] < _LITTLE * whole:
+        return [f"{whole_text}. No single voter matters to that."]
     named = list_names([f"{name} {without[name]:.1f}" for name in order[:_MOST_PIVOTAL]])
     more = f", others up to {without[order[-1]]:.1f}" if len(order) > _MOST_PIVOTAL else ""
-    shared = f"The panel is worth {whole:.1f} voters like its best; {apart:.1f} if nobody shared errors"
-    return [f"{shared}. Without {named}{more}."]
+    return [f"{whole_text}. Without {named}{more}."]
 
 
 def leniency(explanation: Explanation) -> list[str]:
-    """Say who is harsh and who is lenient, those who are most so first."""
-    order = sorted(explanation.leniency.items(), key=lambda own: own[1])
-    if not order:
+    """Say who is clearly harsh and who lenient, those who are most so first."""
+    if not explanation.leniency:
         return []
+    order = sorted(explanation.clear_leniency.items(), key=lambda own: own[1])
+    if not order:
+        return ["No single voter is clearly harsh or lenient."]
     harsh = [f"{name} ({by:+.2g})" for name, by in order[:_NAMED] if by < 0]
     lenient = [f"{name} ({by:+.2g})" for name, by in order[: -_NAMED - 1 : -1] if by > 0]
     return [f"Harshest: {', '.join(harsh) or 'nobody'}; most lenient: {', '.join(lenient) or 'nobody'}."]
@@ -337,12 +351,16 @@ def what_if(explanation: Explanation) -> list[str]:
             return f"{join_names(new)} would be chosen instead of {join_names(old)}"
         return f"{what} would be {join_names(names)}"
 
-    lines = [
-        f"Without {name}: {would(names) if names else 'nothing to decide by'}."
-        for name, names in list(explanation.pivotal.items())[:_MOST_PIVOTAL]
-    ]
-    if (more := len(explanation.pivotal) - _MOST_PIVOTAL) > 0:
-        lines.append(f"Leaving out any of {more} more voters would change it too.")
+    approximate = set(explanation.approximate)
+    order = sorted(explanation.pivotal, key=approximate.__contains__)
+    lines = []
+    for name in order[:_MOST_PIVOTAL]:
+        names = explanation.pivotal[name]
+        said = would(names) if names else "nothing to decide by"
+        lines.append(f"Without {name}{' (about)' if name in approximate else ''}: {said}.")
+    if (more := len(order) - _MOST_PIVOTAL) > 0:
+        probably = "probably " if approximate.intersection(order[_MOST_PIVOTAL:]) else ""
+        lines.append(f"Leaving out any of {more} more voters would {probably}change it too.")
     if len(explanation.outcome.winners) > 1 and not lines and not explanation.counts_mattered:
         return []
     if not lines:

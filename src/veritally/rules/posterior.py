@@ -130,6 +130,7 @@ class Posterior(Rule):
     strengths: tuple[tuple[float, float], ...] | None = None
 
     takes_panel: ClassVar[bool] = True
+    leaves_out_exactly: ClassVar[bool] = False  # the noise is kept
     internal: ClassVar[frozenset[str]] = frozenset(
         {"votes", "count_range", "between", "pooled", "lenient", "correlation", "strengths"}
     )

@@ -161,6 +161,8 @@ class Rule(ABC):
     """Whether the rule goes over the votes once, instead of until it converges."""
     takes_panel: ClassVar[bool] = False
     """Whether the rule accounts for voters who share errors."""
+    leaves_out_exactly: ClassVar[bool] = True
+    """Whether leaving a voter out says the same as fitting the other votes anew."""
     internal: ClassVar[frozenset[str]] = frozenset()
     """Parameters that the program sets, not the user."""
 

@@ -210,7 +210,8 @@ def _oddities(profile: Profile, constant: Sequence[Hashable]) -> list[str]:
     if level.any() and isinstance(ballots, Rankings):
         names = [str(profile.voters[i]) for i in np.flatnonzero(level)]
         several = "voters {} rank" if len(names) > 1 else "voter {} ranks"
-        found.append(f"{several.format(first_few(names, 5))} everything equally")
+        what = "everything" if seen[level].all() else "all that they saw"
+        found.append(f"{several.format(first_few(names, 5))} {what} equally")
     return found
 
 

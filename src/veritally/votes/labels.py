@@ -25,9 +25,14 @@ def visible(text: str) -> str:
 
 
 def first_few(names: Sequence[Any], most: int, word: Callable[[Any], str] = short) -> str:
-    """List names, each as ``word`` has it, of many the first few and how many more there are."""
+    """List names, each as ``word`` has it, of many the first few and how many more there are; quote those with commas.
+
+    >>> first_few(["A", "Porto, old town", "B", "C"], 3)
+    "A, 'Porto, old town', B and 1 more"
+    """
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(map(word, names[:most])) + more
+    texts = [f"'{text}'" if word is short and "," in text else text for text in map(word, names[:most])]
+    return ", ".join(texts) + more
 
 
 @dataclass(frozen=True)
