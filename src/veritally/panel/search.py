@@ -139,7 +139,7 @@ def _finished(now: Point, at: At, free: Array, heard: Callable[[Array, int], Non
         if heard is not None:
             heard(last[0].x, _FIRST)
 
-    options = {"maxiter": _STEPS, "gtol": _FLAT, "ftol": 1e-9}
+    options = {"maxiter": 2 * _STEPS, "gtol": _FLAT, "ftol": 1e-10}
     found = minimize(downhill, np.zeros(len(now.slope)), jac=True, method="L-BFGS-B", callback=passed, options=options)
     downhill(found.x)
     return last[0], bool(np.max(np.abs(found.jac)) < _NEARLY_FLAT)
