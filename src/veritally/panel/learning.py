@@ -19,7 +19,7 @@ from veritally.panel.evidence import PanelVotes
 from veritally.panel.learned import LearnedPanel
 from veritally.panel.parameters import Layout, Parameters
 from veritally.panel.preparation import Prepared, RoleSource, levels_of, names_of, typical_count, votes_to_learn
-from veritally.panel.search import Found, search
+from veritally.panel.search import Found, covariance_at, search
 from veritally.progress import report, stretch
 from veritally.votes.ballots import frozen
 from veritally.votes.profile import Profile
@@ -117,10 +117,15 @@ class Lesson:
             some = self.votes.take(np.flatnonzero(answered))
             with stretch(0, 0.2):
                 x = search(some, layout, x, np.ones(int(answered.sum())), expected).x
-        weights = np.where(answered, 1.0, self.weight if answered.any() else 1.0)
         with stretch(0.2, 1):
-            found = search(self.votes, layout, x, weights, expected, None if heard is None else heard(factors))
+            found = search(self.votes, layout, x, self.weights, expected, None if heard is None else heard(factors))
         return layout, found
+
+    @property
+    def weights(self) -> Array:
+        """What each decision counts, ``(decision,)``."""
+        answered = self.votes.answered
+        return np.where(answered, 1.0, self.weight if answered.any() else 1.0)
 
 
 Heard: TypeAlias = Callable[[int], Callable[[Array, int], None]]
@@ -142,7 +147,11 @@ def learn(
         factors = whole(factors, "factors", least=0)
     weight = real(weight, "weight", 0, 1)
     lesson = Lesson.of(profile, answers, roles, weight, whole(seed, "seed"))
-    return _made(lesson, *_learned(lesson, factors, resumed or {}, heard))
+    with stretch(0, 0.6):
+        layout, found = _learned(lesson, factors, resumed or {}, heard)
+    with stretch(0.6, 1):
+        covariance = covariance_at(lesson.votes, layout, found, lesson.weights)
+    return _made(lesson, layout, found._replace(covariance=covariance))
 
 
 def _learned(lesson: Lesson, factors: Factors, resumed: dict[int, Array], heard: Heard | None) -> tuple[Layout, Found]:

@@ -13,12 +13,16 @@ import numpy as np
 from veritally.arrays import Array
 from veritally.panel.evidence import PanelVotes
 from veritally.panel.parameters import Layout
+from veritally.progress import report
 
 _STEPS = 150
 _FIRST = 12  # steps by scoring, where the slopes are exact
 _FLAT, _NEARLY_FLAT = 0.01, 0.3  # slope at the end, in units in which the curvature is about 1
 _REACH = 3.0  # prior standard deviations that one step may go, all numbers together, over the root of how many
 _SMALL = 2e-4  # of log-probability that the next step would bring, for each number
+_MOST = 300  # parameters whose curvature is found by differences
+_DIFFERENCE = 1e-3
+_ROTATING = 0.3  # curvature, which the prior alone makes about 1
 _LOST = 0.5  # times as far after a step that brought less than nothing
 _GROWTH = 1.5  # times as far after one that did not
 
@@ -120,6 +124,33 @@ def search(
         now, converged = _finished(now, at, free, heard)
     away = (now.x - expected)[free]
     return Found(now.x, converged, _covariance(now, free, weights, prior), _integrated(now, away, prior))
+
+
+def covariance_at(votes: PanelVotes, layout: Layout, found: Found, weights: Array) -> Array:
+    """Return the covariance of the parameters with the curvature by differences of slopes, ``(parameter, parameter)``.
+
+    It is that of other decisions of the kind (the sandwich). Directions in which the curvature is next to nothing are
+    those in which shared errors rotate into each other: they change nothing that is reported, and are left out. Of very
+    many parameters, the curvature is that of the search.
+    """
+    free = layout.free
+    if not votes.exact or np.count_nonzero(free) > _MOST:
+        return found.covariance
+    prior = layout.precision()[np.ix_(free, free)]
+    _, table, near = votes.evidence(layout.unpack(found.x))
+    scores = layout.scores(table, votes.facts.members)[:, free]
+    curvature = prior.copy()
+    for row, k in enumerate(np.flatnonzero(free)):
+        moved = found.x.copy()
+        moved[k] += _DIFFERENCE
+        own = layout.scores(votes.evidence(layout.unpack(moved), near)[1], votes.facts.members)[:, free]
+        curvature[row] -= weights @ (own - scores) / _DIFFERENCE
+        report(row / len(prior))
+    values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
+    inverse = (vectors * np.where(values > _ROTATING, 1 / np.maximum(values, _ROTATING), 0)) @ vectors.T
+    made = np.zeros((len(free), len(free)))
+    made[np.ix_(free, free)] = inverse @ ((scores * weights[:, None] ** 2).T @ scores + prior) @ inverse
+    return made
 
 
 def _finished(now: Point, at: At, free: Array, heard: Callable[[Array, int], None] | None) -> tuple[Point, bool]:
