@@ -1,10 +1,11 @@
-"""Panels of two-way judges, learned: python benchmarks/judges24.py [--seeds N] [--processes N].
+"""Panels of two-way judges, learned: python benchmarks/judges24.py [200 odd 50 800 0] [--seeds N].
 
 Votes are simulated from the parameters of judges24.json: 24 judges of 5,000 two-way questions, fitted to a public panel
 of language models, names left out. For each seed and number of answers a panel is learned and decides all questions
 without an answer; beside it stand the true parameters, the majority, linear discriminant analysis with a shrunk
-covariance (scikit-learn) and Dawid & Skene's model (crowd-kit). Writes docs/panel/judges24.json, a row after each
-measurement; rows that are there are kept. It needs the environment of `make peers`.
+covariance (scikit-learn) and Dawid & Skene's model (crowd-kit). ``odd`` adds a random, a copied and a reversed judge,
+and says who is named as what. Writes docs/panel/judges24-PART.json, a row after each measurement; rows that are there
+are kept. It needs the environment of `make peers`.
 """
 
 import os
@@ -17,7 +18,6 @@ import time
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rows import Row, measure_rows
@@ -26,9 +26,9 @@ import veritally as vt
 from veritally.panel.verdicts import verdicts
 
 HERE = Path(__file__).parent
-RESULTS = HERE.parent / "docs" / "panel" / "judges24.json"
+FOLDER = HERE.parent / "docs" / "panel"
 DECISIONS = 5000
-ANSWERS = (200, 50, 800, 0)
+PARTS = ("200", "odd", "50", "800", "0")
 ODD = ("coin", "twin", "contrary")
 _COPIED, _REVERSED = 7, 3  # the judge whose votes `twin` copies but for 5%, and whose skill `contrary` has with a minus
 
@@ -176,14 +176,13 @@ def named(row: Row) -> Row:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART")
     parser.add_argument("--seeds", type=int, default=20)
-    seeds = range(parser.parse_args().seeds)
-    plan: list[dict[str, Any]] = []
-    for answers in ANSWERS:
-        plan += [{"part": "learned", "answers": answers, "seed": seed} for seed in seeds]
-        if answers == 200:
-            plan += [{"part": "odd", "answers": answers, "seed": seed} for seed in seeds]
-    measure_rows(RESULTS, plan, measure)
+    given = parser.parse_args()
+    for part in given.parts or PARTS:
+        answers = 200 if part == "odd" else int(part)
+        plan = [{"part": part, "answers": answers, "seed": seed} for seed in range(given.seeds)]
+        measure_rows(FOLDER / f"judges24-{part}.json", plan, measure)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ LARGEST = 100_000  # bytes of a picture in the documentation
 ANSWERS = {
     "programme_committee": "Accept: Paper D (91%), ",
     "model_judges": "Best: GPT 4, P(best) = ",
+    "judge_panel": "ember, ember-mini vote nearly alike",
     "polls": "A poll of 10,000 is then worth 189 answers",
 }
 

@@ -89,7 +89,7 @@ def _ballots(source: Source, name: str) -> pl.DataFrame:
     voter, item = _who(source, name)
     table = source.table.with_row_index("_row").with_columns(pl.col("_row").cast(pl.Int64))
     judge = pl.col(voter).cast(pl.String)
-    if table[voter].n_unique() < table.height:
+    if not _is_ballot(source.table, voter):
         at = pl.col(item).cast(pl.String) if item is not None else pl.lit(None, dtype=pl.String)
         row = (pl.col("_row") + 1).cast(pl.String)
         whose = pl.concat_str(judge, pl.coalesce(at, pl.concat_str(pl.lit("verdict "), row)), separator=", ")
@@ -99,6 +99,15 @@ def _ballots(source: Source, name: str) -> pl.DataFrame:
     else:
         table = table.with_columns(judge.alias("voter"))
     return table.with_columns(pl.col(name).alias("alternative")).explode("alternative")
+
+
+def _is_ballot(table: pl.DataFrame, voter: str) -> bool:
+    """Say whether each verdict is the only one of its judge, in its decision where there are decisions."""
+    return (
+        table.select("decision", voter).n_unique() == table.height
+        if "decision" in table.columns
+        else (table[voter].n_unique() == table.height)
+    )
 
 
 def _who(source: Source, name: str) -> tuple[str, str | None]:
@@ -122,7 +131,7 @@ def _of_rows(source: Source, table: pl.DataFrame, note: str) -> Source:
 def _own(source: Source, name: str) -> str:
     """Say whose ballots these are."""
     voter, item = _who(source, name)
-    if source.table[voter].n_unique() == source.table.height:
+    if _is_ballot(source.table, voter):
         return "" if voter == "voter" else f", {voter} as voter"
     at = "verdict" if item is None else item
     grouped = source.table[voter].n_unique() > 1 and "group" not in source.table.columns

@@ -22,6 +22,7 @@ _REACH = 3.0  # prior standard deviations that one step may go, all numbers toge
 _SMALL = 2e-4  # of log-probability that the next step would bring, for each number
 _MOST = 300  # parameters whose curvature is found by differences
 _DIFFERENCE = 1e-3
+_TELLING = 1000  # decisions without answers by which it is found
 _ROTATING = 0.3  # curvature, which the prior alone makes about 1
 _LOST = 0.5  # times as far after a step that brought less than nothing
 _GROWTH = 1.5  # times as far after one that did not
@@ -137,6 +138,9 @@ def covariance_at(votes: PanelVotes, layout: Layout, found: Found, weights: Arra
     if not votes.exact or np.count_nonzero(free) > _MOST:
         return found.covariance
     prior = layout.precision()[np.ix_(free, free)]
+    every = layout.scores(votes.evidence(layout.unpack(found.x))[1], votes.facts.members)[:, free]
+    spread = (every * weights[:, None] ** 2).T @ every + prior
+    votes, weights = _some(votes, weights)
     _, table, near = votes.evidence(layout.unpack(found.x))
     scores = layout.scores(table, votes.facts.members)[:, free]
     curvature = prior.copy()
@@ -149,8 +153,19 @@ def covariance_at(votes: PanelVotes, layout: Layout, found: Found, weights: Arra
     values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
     inverse = (vectors * np.where(values > _ROTATING, 1 / np.maximum(values, _ROTATING), 0)) @ vectors.T
     made = np.zeros((len(free), len(free)))
-    made[np.ix_(free, free)] = inverse @ ((scores * weights[:, None] ** 2).T @ scores + prior) @ inverse
+    made[np.ix_(free, free)] = inverse @ spread @ inverse
     return made
+
+
+def _some(votes: PanelVotes, weights: Array) -> tuple[PanelVotes, Array]:
+    """Return all decisions with answers and some of the others, evenly chosen, which count for all of these."""
+    rest = np.flatnonzero(~votes.answered)
+    if len(rest) <= _TELLING:
+        return votes, weights
+    chosen = rest[np.linspace(0, len(rest) - 1, _TELLING).astype(int)]
+    rows = np.sort(np.concat([np.flatnonzero(votes.answered), chosen]))
+    more = np.where(votes.answered, 1.0, len(rest) / _TELLING) * weights
+    return votes.take(rows), more[rows]
 
 
 def _finished(now: Point, at: At, free: Array, heard: Callable[[Array, int], None] | None) -> tuple[Point, bool]:

@@ -53,10 +53,8 @@ def verdicts(panel: LearnedPanel) -> list[Verdict]:
     faint = unclear & (signal / (1 + signal) < _FAINT)
     wrong = panel.slope + _CLEAR * panel.slope_error < 0
     if faint.any():
-        names = tuple(np.array(panel.voters)[faint])
-        found.append(
-            Verdict("random", names, f"{first_few(names, 8)}: what they say is nearly independent of the truth.")
-        )
+        own = _named(panel, faint)
+        found.append(Verdict("random", own, f"{first_few(own, 8)}: what they say tells next to nothing."))
     if wrong.any() and panel.answers:
         own = _named(panel, wrong)
         said = "systematically wrong, and useful for it: their votes are turned round"
