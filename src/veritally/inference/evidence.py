@@ -12,11 +12,13 @@ import numpy as np
 from veritally.arrays import Array
 from veritally.inference.linear import inverse, multiply
 from veritally.inference.propagation import Problem, Sites, settle, taken_out, variances_within
+from veritally.likelihood.chain import FEW
 from veritally.likelihood.votes import derivatives
 from veritally.model.model import Model
 from veritally.votes.ballots import Ballots
 
-_ROUGHLY, _SMALL = 0.03, 1e-7  # standard deviations that the mean may still move
+_ROUGHLY, _SMALL = 0.03, 1e-4  # standard deviations that the mean may still move
+_EXACTLY = 1e-7  # where slopes are exact
 
 
 class LiftedEvidence(NamedTuple):
@@ -52,7 +54,8 @@ def lifted_evidence(ballots: Ballots, model: Model, near: Sites | None = None) -
     else:
         sites = settle(problem, sites, True, _ROUGHLY)
         sites = sites._replace(moved=np.inf * sites.part, part=np.ones_like(sites.part), turn=np.asarray(0))
-    sites = settle(problem, sites, False, _SMALL)
+    small = _EXACTLY if ballots.mask.shape[-1] <= FEW else _SMALL
+    sites = settle(problem, sites, False, small)
     total = problem.total(sites.precision)
     values = np.linalg.eigvalsh(total)
     square = np.sum(sites.mean * multiply(total, sites.mean), axis=-1)

@@ -1,0 +1,112 @@
+"""Figures of learned panels as a page: python benchmarks/learned_report.py writes docs/panel/learned.md."""
+
+from pathlib import Path
+
+import numpy as np
+from rows import Row, read_rows
+
+FOLDER = Path(__file__).parents[1] / "docs" / "panel"
+_METHODS = {
+    "true": "the parameters that made the votes",
+    "learned": "learned panel",
+    "lda": "LDA with shrunk covariance (scikit-learn)",
+    "dawid-skene": "Dawid–Skene (crowd-kit)",
+    "majority": "majority",
+}
+_ODD = {"coin": "random judge", "twin": "copied judge (5% of votes differ)", "contrary": "reversed judge"}
+
+
+def _cell(rows: list[Row], name: str, digits: int) -> str:
+    values = np.array([row[name] for row in rows if name in row])
+    if not len(values):
+        return ""
+    error = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else np.nan
+    return f"{np.mean(values):.{digits}f} ± {error:.{digits}f}"
+
+
+def _paired(rows: list[Row], one: str, other: str) -> str:
+    values = np.array([row[one] - row[other] for row in rows if one in row and other in row])
+    if not len(values):
+        return ""
+    return f"{np.mean(values):+.3f} ± {np.std(values, ddof=1) / len(values) ** 0.5:.3f}"
+
+
+def _judges(part: str) -> list[str]:
+    rows = read_rows(FOLDER / f"judges24-{part}.json")
+    if len(rows) < 2:
+        return []
+    answers = "no answers" if part == "0" else f"{part} answers"
+    lines = [
+        f"**{answers}**, {len(rows)} seeds:",
+        "",
+        "|  | right | said | log loss | calibration error |",
+        "|---|---|---|---|---|",
+    ]
+    for method, title in _METHODS.items():
+        cells = [_cell(rows, f"{method} {what}", 3) for what in ("right", "said", "loss", "gap")]
+        if any(cells):
+            lines.append(f"| {title} | {' | '.join(cells)} |")
+    against = {
+        "the true parameters": ("true", ("right", "loss")),
+        "LDA": ("lda", ("right", "loss")),
+        "Dawid–Skene": ("dawid-skene", ("right", "loss")),
+        "the majority": ("majority", ("right",)),
+    }
+    lines += ["", "Learned panel, paired differences by seed:", ""]
+    for title, (other, whats) in against.items():
+        found = [f"{what} {_paired(rows, f'learned {what}', f'{other} {what}')}" for what in whats]
+        if found[0].split()[-1] not in whats:
+            lines.append(f"- from {title}: {', '.join(found)}")
+    seconds = np.median([row["seconds"] for row in rows])
+    lines += ["", f"Learning took {seconds:.0f} s (median, one core, with other work on the machine).", ""]
+    return lines
+
+
+def _odd() -> list[str]:
+    rows = read_rows(FOLDER / "judges24-odd.json")
+    if not rows:
+        return []
+    lines = ["## Judges who are odd", ""]
+    lines += [f"A random, a copied and a reversed judge are added; 200 answers, {len(rows)} seeds.", ""]
+    lines += ["|  | named as such |", "|---|---|"]
+    lines += [f"| {title} | {sum(bool(row[name]) for row in rows)} of {len(rows)} |" for name, title in _ODD.items()]
+    wrongly = sum(len(row["wrongly"]) for row in rows)
+    lines += [
+        "",
+        f"Judges with a slope of 0.6 or more in size who are named as random, or above 0 as reversed: {wrongly}.",
+        "`judge06`, whose true slope is −0.8, and `judge07`, −0.3, are rightly named as reversed in most seeds.",
+        "",
+    ]
+    return lines
+
+
+def main() -> None:
+    lines = [
+        "# Learned panels, measured",
+        "",
+        "How good are [learned panels](../trust.md), and how far can their chances be trusted?",
+        "",
+        "- *Right*: how often the likelier alternative is the right one. *Said*: its mean probability.",
+        "- *Log loss*: the mean of −log of the probability of the right answer.",
+        "- *Calibration error*: the mean gap between said and right, in bins of 0.05.",
+        "- ± are standard errors over seeds.",
+        "",
+        "## Two-way judges",
+        "",
+        "Votes are simulated from 24 judges of 5,000 yes-no questions, as they were found in a public panel of",
+        "language models. Nearly all of them share one large error. All questions without an answer are decided.",
+        "",
+        "`python benchmarks/judges24.py`, then `python benchmarks/learned_report.py`",
+        "",
+    ]
+    for part in ("200", "50", "800", "0"):
+        lines += _judges(part)
+    lines += _odd()
+    own = FOLDER / "learned-data.md"
+    if own.exists():
+        lines += [own.read_text().rstrip(), ""]
+    (FOLDER / "learned.md").write_text("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
