@@ -153,6 +153,8 @@ class Question:
         choose, seed = whole(choose, "choose", least=1), whole(seed, "seed")
         if tie_break not in ("error", "first", "random"):
             raise InputError(f"there is no tie-break {quoted(tie_break)}; choose error, first or random")
+        if isinstance(panel, LearnedPanel):
+            _require_unknown(parameters)
         info.require(_of_rule(parameters))
         _require_evidence(np.where(profile.ballots.mask, 0.0, -np.inf), profile, choose)
         ignores_panel = panel is None and not _takes_panel(info) and Panel.of(profile) is not None
@@ -169,8 +171,6 @@ class Question:
             profile, claims = believable(profile)
         profile = profile.coarsened(info.votes)
         checked = checked_parameters(_of_rule(parameters), profile)  # of all decisions, before some are decided
-        if isinstance(panel, LearnedPanel):
-            _require_unknown(parameters)
         if panel is not None:
             profile = panel.applied(profile, checked.get("cap"))
         elif profile.ballots.loadings is not None:  # of a panel that it was decided with before

@@ -1,8 +1,10 @@
 """Learning a panel from votes and answers as people have them."""
 
 import hashlib
+from io import BytesIO
 from os import PathLike
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -17,8 +19,6 @@ from veritally.panel.learning import WEIGHT, Factors, held_out, learn, with_chec
 from veritally.panel.preparation import RoleSource
 from veritally.progress import stretch
 from veritally.votes.profile import Profile
-
-_EVERY = 1  # steps of the search after which it is saved
 
 
 def learn_panel(
@@ -75,6 +75,8 @@ def learn_panel(
     """
     check = whole(check, "check")
     known = None if answers is None else _answers(answers, profile)
+    if check == 1 or (check and known is None):
+        raise InputError("check needs answers, and two parts or more; leave it out, or give both")
     settings: dict[str, Any] = {"factors": factors, "roles": roles, "weight": weight, "seed": seed}
     saved = None if state is None else _State(state, _key(profile, known, settings))
     with stretch(0, 1 / (1 + check)):
@@ -86,8 +88,7 @@ def learn_panel(
             heard=None if saved is None else saved.keep,
         )
     if check:
-        if known is None:
-            raise InputError("there are no answers to check a panel by; leave check out")
+        assert known is not None
         with stretch(1 / (1 + check), 1):
             panel = with_check(panel, held_out(profile, known, check, _p_best, **settings))
     if saved is not None:
@@ -129,10 +130,10 @@ class _State:
     def read(self) -> dict[int, Array]:
         """Return where searches of the same votes had come, by number of shared errors; nothing if they are others."""
         try:
-            with np.load(self.path, allow_pickle=False) as found:
+            with np.load(BytesIO(self.path.read_bytes()), allow_pickle=False) as found:
                 if str(found["key"]) == self.key:
                     self.points = {int(name): found[name] for name in found.files if name != "key"}
-        except (OSError, ValueError, KeyError):
+        except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile):
             self.points = {}
         return dict(self.points)
 
@@ -140,8 +141,6 @@ class _State:
         """Return what is called at each step of the search with so many shared errors."""
 
         def heard(x: Array, turn: int) -> None:
-            from io import BytesIO
-
             self.points[factors] = x
             file = BytesIO()
             np.savez(file, key=np.array(self.key), **{str(number): own for number, own in self.points.items()})

@@ -57,7 +57,7 @@ def test_without_answers_it_says_what_sureness_assumes(few):
         (["--factors", "many"], "--factors takes auto or a whole number"),
         (["--out", "panel.txt"], "ends in .json"),
         (["--answers", "nowhere.csv"], "nowhere.csv"),
-        (["--check", "5"], "no answers to check"),
+        (["--check", "5"], "check needs answers"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_a_sentence(few, arguments, message):

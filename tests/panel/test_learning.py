@@ -255,3 +255,40 @@ def test_a_voter_with_one_vote_stays_near_the_average():
     assert panel.votes_by[5] == 1
     assert abs(panel.slope[5] - panel.mean_slope) < 0.5
     assert panel.slope_error[5] > np.max(panel.slope_error[:5])
+
+
+def test_a_constant_added_to_all_values_changes_nothing_but_the_scores():
+    profile, truth, _ = simulated("values", decisions=40)
+    values = np.array(profile.values)
+    values[..., 1:][np.random.default_rng(1).random((40, 6, 2)) < 0.3] = np.nan
+    names = {"voters": list(profile.voters), "decisions": list(profile.decisions)}
+    counts = np.where(np.isnan(values), 0, profile.counts)
+    found = []
+    for constant in (0.0, 5000.0):
+        moved = vt.Profile(values=values + constant, counts=counts, **names)
+        panel = vt.learn_panel(moved, truth, factors=0)
+        outcome = vt.decide(moved, panel=panel, tie_break="first")
+        found.append((panel.slope, np.asarray(outcome.p_best), np.asarray(outcome.scores) - constant))
+    for one, other in zip(*found, strict=True):
+        known = np.isfinite(one)
+        assert np.allclose(one[known], other[known], atol=2e-3)
+
+
+def test_answers_that_tell_nothing_are_no_answers():
+    profile, truth, _ = simulated("two", decisions=30)
+    known = truth.copy()
+    known[:, 1] = np.nan
+    for given in (known, np.ones_like(truth)):
+        panel = vt.learn_panel(profile, given, roles="alternatives")
+        assert panel.answers == 0
+        assert panel.assumption is not None
+
+
+def test_a_damaged_state_or_panel_is_no_traceback(tmp_path):
+    profile, truth, _ = simulated("two", decisions=30)
+    state = tmp_path / "panel.state"
+    state.write_bytes(b"PK\x03\x04cut")
+    panel = vt.learn_panel(profile, truth, factors=0, state=state)
+    for name, value in {"omega": None, "typical_count": 0, "noise": [], "levels": [1], "voters": "abcdef"}.items():
+        with pytest.raises(vt.InputError):
+            vt.LearnedPanel.from_dict(panel.to_dict() | {name: value})

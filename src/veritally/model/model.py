@@ -46,14 +46,13 @@ class Model:
     def _of_traits(cls, ballots: Ballots, traits: Traits, tau: Array, means: VoterMeans) -> Self:
         """Return the model of voters whom a learned panel describes, in units of the noise of one observation.
 
-        Truths are measured from where they are expected.
+        Truths are measured from ``traits.expected``; offsets say what voters add to these.
         """
         xp = namespace(tau)
         assert ballots.loadings is not None
         sigma = xp.asarray(means.sigma, dtype=tau.dtype)
         loadings = (sigma / tau[..., None, None])[..., None] * ballots.loadings
-        offset = sigma * traits.offsets + traits.slopes[..., None] * traits.expected[..., None, :]
-        lift = Lift.of(loadings, traits.slopes, offset)
+        lift = Lift.of(loadings, traits.slopes, sigma * traits.offsets)
         return cls(tau**-2.0, ballots.anchored, replace(means, extra=sigma**2 * traits.extra), lift)
 
     def within(self, variance: Array) -> Self:

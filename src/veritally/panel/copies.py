@@ -8,6 +8,7 @@ from veritally.votes.profile import Profile
 
 _ALIKE = 0.8  # correlation of who is put above whom
 _BEYOND = 0.4  # by which its Fisher transform exceeds all others of the same voters
+_ALL = 0.95  # correlation, where all voters are alike
 _FEWEST = 20  # pairs of alternatives that both ordered
 _MOST = 20_000_000  # voters × pairs that are looked at
 
@@ -29,8 +30,9 @@ def copy_sets(profile: Profile, voters: tuple[str, ...]) -> list[dict[int, int]]
         inside = np.isin(np.arange(len(voters)), group)
         within = np.abs(correlation[np.ix_(inside, inside)])[~np.eye(len(group), dtype=bool)]
         outside = np.abs(correlation[np.ix_(inside, ~inside)])
-        if not outside.size:
+        if not outside.size and np.min(within) < _ALL:
             continue
+        outside = outside if outside.size else np.zeros(1)
         apart = np.arctanh(np.min(within).clip(max=1 - 1e-9)) - np.arctanh(np.max(outside).clip(max=1 - 1e-9))
         if apart > _BEYOND:
             found.append({int(i): 1 if correlation[group[0], i] > 0 or i == group[0] else -1 for i in group})

@@ -281,13 +281,14 @@ class RankedVotes(PanelVotes):
         answer[..., 0] = 1
         every = np.concat([weights, answer], axis=1)
         variance, looks = self.variances(now)
-        offsets = _by_role(now.leaning[facts.members], facts.roles)
+        expected = _by_role(now.base, facts.truth_roles)
+        offsets = np.concat([_by_role(now.leaning[facts.members], facts.roles), np.zeros((decisions, 1, n))], axis=1)
         traits = Traits(
             every[..., 0],
-            np.concat([offsets, np.zeros((decisions, 1, n))], axis=1),
+            offsets + every[..., :1] * expected[:, None],
             np.concat([np.exp(now.between) + 0 * variance, np.zeros((decisions, 1, n))], axis=1),
             np.zeros((decisions, voting + 1)),
-            _by_role(now.base, facts.truth_roles),
+            expected,
         )
         loadings = np.broadcast_to(every[:, :, None, 1:], (decisions, voting + 1, n, every.shape[-1] - 1))
         ballots = self.ballots.with_counts(
@@ -299,7 +300,6 @@ class RankedVotes(PanelVotes):
         )
         by_weights = np.sum(found.weights[:, :-1], axis=-1)
         push = found.offset  # with the answer's
-        expected = traits.expected
         between, steps = self.scores_of_variance(now, found.variance[:, :-1], looks)
         table = ScoreTable(
             by_weights[..., 0] + np.sum(push[:, :-1] * expected[:, None], axis=-1),

@@ -4,19 +4,29 @@ import json
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, fields
 from os import PathLike
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from veritally.arrays import Array
-from veritally.checks import usable_path
+from veritally.checks import real, usable_path
 from veritally.document import Table, html_table
 from veritally.errors import InputError, quoted
 from veritally.files import write_whole
 from veritally.panel.base import AnyPanel
-from veritally.panel.preparation import PanelKind, Prepared, RoleSource, expected_roles, levels_of, members, roles_of
+from veritally.panel.checks import checked_names
+from veritally.panel.preparation import (
+    PanelKind,
+    Prepared,
+    RoleSource,
+    as_two_way,
+    centres,
+    expected_roles,
+    members,
+    roles_of,
+)
 from veritally.votes.ballots import Traits, frozen
-from veritally.votes.labels import first_few
+from veritally.votes.labels import first_few, require_known
 from veritally.votes.profile import Profile
 
 VERSION = 1
@@ -161,10 +171,12 @@ class LearnedPanel(AnyPanel):
         """Bring votes into the form that the panel was learned from."""
         if self.kind == "rankings" and profile.kind in ("values", "differences"):
             profile = profile.coarsened("rankings")
-        source: RoleSource | None = None if self.role_source == "none" else self.role_source
-        if source == "column" and profile.kind != "pairs" and profile.ballots.roles is None:
+        source: RoleSource = self.role_source
+        if self.kind == "rankings":
+            profile = as_two_way(profile)
+        if source == "column" and profile.ballots.roles is None:
             source = "none"
-        prepared = Prepared.of(profile, source)
+        prepared = Prepared.of(profile, source, two_way=self.kind == "rankings")
         if prepared.kind != self.kind:
             raise InputError(f"this panel was learned from {self.kind}, but these votes are {profile.kind}")
         return prepared
@@ -177,7 +189,7 @@ class LearnedPanel(AnyPanel):
         root = self.typical_count**0.5
         slope, leaning, loadings, extra, noise = (table[who] for table in self._with_average())
         if self.kind == "values":
-            return self._levelled(profile, slope, leaning, loadings, extra, noise)
+            return self._levelled(profile, roles, slope, leaning, loadings, extra, noise)
         ballots = profile.ballots
         n = profile.shape[-1]
         offsets = np.zeros(profile.shape)
@@ -191,7 +203,7 @@ class LearnedPanel(AnyPanel):
         first = leaning[..., 0] if self.role_source == "position" else np.zeros(who.shape)
         traits = Traits(
             slope / self.reference,
-            offsets / root,
+            (offsets + slope[..., None] * expected[:, None]) / root,
             np.broadcast_to(extra[..., None] / root**2, profile.shape),
             first / root,
             expected,
@@ -199,21 +211,35 @@ class LearnedPanel(AnyPanel):
         return self._given(profile, traits, loadings[:, :, None] / root, n)
 
     def _levelled(
-        self, profile: Profile, slope: Array, leaning: Array, loadings: Array, extra: Array, noise: Array
+        self,
+        profile: Profile,
+        roles: Array,
+        slope: Array,
+        leaning: Array,
+        loadings: Array,
+        extra: Array,
+        noise: Array,
     ) -> Profile:
-        """Return values as the average voter would have given them, in the unit of the votes."""
+        """Return values as the average voter would have given them, in the unit of the votes.
+
+        They are measured from the mean of all values of their decision, so that a constant changes nothing.
+        """
         unit = float(np.exp(np.mean(np.log(self.noise))))
         root = self.typical_count**0.5
         values = np.asarray(profile.ballots.votes)
-        lenient = leaning[..., :1] - float(np.mean(self.leaning)) if len(self.roles) else 0.0
-        level = unit * (values / noise[..., None] - lenient)
+        middle = centres(profile)
+        lenient = np.zeros(profile.shape)
+        for r in range(len(self.roles)):
+            common = float(np.mean(self.leaning[:, r])) if self.role_source == "all" else 0.0
+            lenient += np.where(roles == r, leaning[..., r, None] - common, 0)
+        level = unit * ((values - middle[:, None, None]) / noise[..., None] - lenient)
         ballots = profile.ballots._replace(votes=level)  # type: ignore[attr-defined]
         traits = Traits(
             slope / self.reference,
             np.zeros(profile.shape),
             np.broadcast_to(extra[..., None] / root**2, profile.shape),
             np.zeros(slope.shape),
-            np.zeros((profile.shape[0], profile.shape[-1])),
+            np.broadcast_to(middle[:, None], (profile.shape[0], profile.shape[-1])),
         )
         return self._given(profile.with_ballots(ballots), traits, loadings[:, :, None] / root, profile.shape[-1])
 
@@ -247,12 +273,12 @@ class LearnedPanel(AnyPanel):
 
     def _with_levels(self, profile: Profile) -> Profile:
         """Let levels of confidence be worth what was learned."""
-        names, _, level = levels_of(profile)
-        if not self.levels or not names:
+        if not self.levels or profile.confidence is None:
             return profile
-        counts = np.asarray(profile.counts).copy()
-        for k, name in enumerate(names):
-            counts[level == k] = self.levels.get(name, counts[level == k][0])
+        given = np.asarray(profile.counts)
+        counts = given.copy()
+        for level, worth in profile.confidence.items():
+            counts[given == worth] = self.levels.get(level, worth)
         return profile.with_ballots(profile.ballots.with_counts(counts))
 
     # Files
@@ -283,9 +309,12 @@ class LearnedPanel(AnyPanel):
             if field.name not in given:
                 raise InputError(f"lacks {quoted(field.name)}; learn the panel anew")
             own[field.name] = _checked(field.name, given[field.name])
+        _require_sound(own)
         made = cls(**own)
         m, r, f = len(made.voters), len(made.roles), made.loadings.shape[-1] if made.loadings.ndim == 2 else -1
-        shapes = {"slope": (m,), "leaning": (m, r), "loadings": (m, f), "correlation": (m, m), "base": (r,)}
+        shapes = {"leaning": (m, r), "leaning_error": (m, r), "loadings": (m, f), "mean_loadings": (f,), "base": (r,)}
+        shapes |= dict.fromkeys(("correlation", "correlation_error"), (m, m))
+        shapes |= dict.fromkeys(("slope", "slope_error", "loading_variance", "noise", "votes_by"), (m,))
         for name, shape in shapes.items():
             if np.shape(getattr(made, name)) != shape:
                 raise InputError(f"{quoted(name)} does not fit {m} voters and {r} roles; learn the panel anew")
@@ -313,6 +342,29 @@ class LearnedPanel(AnyPanel):
         return f"LearnedPanel({len(self.voters)} voters, {self.decisions} decisions, {self.answers} answered)"
 
 
+def _require_sound(own: Mapping[str, Any]) -> None:
+    """Refuse parts of a file that are no numbers, or none that a panel can have."""
+    number = {"mean_slope": -np.inf, "omega": 0.0, "typical_count": 1e-300, "decisions": 0, "answers": 0}
+    for name, least in number.items():
+        real(own[name], quoted(name), least)
+    for name, choices in {"kind": get_args(PanelKind), "role_source": get_args(RoleSource)}.items():
+        require_known(own[name], choices, name)
+    for name in ("slope_error", "loading_variance", "noise"):
+        if (
+            not isinstance(own[name], np.ndarray)
+            or np.any(own[name] < 0)
+            or (name == "noise" and np.any(own[name] == 0))
+        ):
+            raise InputError(f"{quoted(name)} must be numbers that are not negative; learn the panel anew")
+    checked_names(own["voters"], "voters")
+    if not isinstance(own["levels"], Mapping):
+        raise InputError('"levels" must say what each level counts for; learn the panel anew')
+    for level, count in own["levels"].items():
+        real(count, f"the count for the confidence {quoted(level)}", 1e-300)
+    if not isinstance(own["converged"], bool):
+        raise InputError('"converged" must be true or false; learn the panel anew')
+
+
 def _checked(name: str, value: Any) -> Any:
     """Return one part of a file as the panel holds it."""
     try:
@@ -322,6 +374,8 @@ def _checked(name: str, value: Any) -> Any:
                 raise ValueError
             return frozen(array)
         if name in _NAMES:
+            if not isinstance(value, list | tuple):
+                raise TypeError
             return tuple(tuple(own) if isinstance(own, list) else own for own in value)
         return value
     except (TypeError, ValueError):

@@ -28,6 +28,7 @@ Factors: TypeAlias = int | Literal["auto"]
 WEIGHT = 0.3  # of a decision without an answer, beside one with
 _MOST_FACTORS = 3  # that are tried
 _FEWEST = 2  # decisions
+_COPIED = 0.5  # correlation of errors from which on voters who vote alike are copies
 _START = 0.5  # slope
 _VARIED = 1.05  # times by which counts have to differ, largest to smallest, for ω to be told from noise
 
@@ -70,6 +71,7 @@ class Lesson:
             answers = np.full((profile.batch[0], profile.shape[-1]), np.nan)
         if np.shape(answers) != (profile.batch[0], profile.shape[-1]):
             raise InputError(f"answers have the shape {np.shape(answers)}; these votes are {quoted(profile)}")
+        answers = _telling(np.asarray(answers, dtype=float))
         if profile.kind == "values" and _only_best(answers):
             profile = profile.coarsened("rankings")  # numbers would be needed to learn from values
         prepared = Prepared.of(profile, roles)
@@ -183,6 +185,7 @@ def _made(lesson: Lesson, layout: Layout, found: Found) -> LearnedPanel:
     variance = np.diag(found.covariance)[own]
     leaning, leaning_error = _leanings(now, found.covariance, own, layout)
     correlation, correlation_error = _correlations(now, found.covariance, own, layout)
+    copies = [own for own in lesson.copies if np.min(np.abs(correlation[np.ix_(list(own), list(own))])) > _COPIED]
     names, _, _ = levels_of(prepared.profile)
     typical = typical_count(prepared.profile)
     worth = typical * now.worth / np.exp(np.mean(np.log(now.worth)))
@@ -212,8 +215,8 @@ def _made(lesson: Lesson, layout: Layout, found: Found) -> LearnedPanel:
         converged=bool(found.converged),
         correlation=frozen(correlation),
         correlation_error=frozen(correlation_error),
-        copies=tuple(tuple(lesson.voters[i] for i in group) for group in lesson.copies),
-        opposite=tuple(lesson.voters[i] for group in lesson.copies for i, sign in group.items() if sign < 0),
+        copies=tuple(tuple(lesson.voters[i] for i in group) for group in copies),
+        opposite=tuple(lesson.voters[i] for group in copies for i, sign in group.items() if sign < 0),
     )
 
 
@@ -228,7 +231,9 @@ def held_out(
 
     ``predict`` returns P(best) of each alternative, ``(decision, alternative)``.
     """
-    answered = np.flatnonzero(np.any(np.isfinite(answers), axis=-1))
+    answers = _telling(answers)
+    whole = np.all(np.isfinite(answers) | ~np.asarray(profile.ballots.mask), axis=-1)  # whose best is known
+    answered = np.flatnonzero(whole & np.any(np.isfinite(answers), axis=-1))
     if len(answered) < 2 * folds:
         raise InputError(f"{len(answered)} answers are too few for {folds} folds; give at least two for each")
     order = np.random.default_rng((settings.get("seed", 0), 22)).permutation(answered)
@@ -291,6 +296,13 @@ def _correlations(now: Parameters, covariance: Array, own: Array, layout: Layout
             slope, places = np.concat([by_i, by_k]), np.concat([columns[i], columns[k]])
             error[i, k] = error[k, i] = np.sqrt(max(slope @ covariance[np.ix_(places, places)] @ slope, 0.0))
     return np.where(np.eye(m) > 0, 1.0, correlation), error
+
+
+def _telling(answers: Array) -> Array:
+    """Leave out answers that put nothing above anything else."""
+    known = np.isfinite(answers)
+    low, high = (np.where(known, answers, x) for x in (np.inf, -np.inf))
+    return np.where((np.min(low, axis=-1) < np.max(high, axis=-1))[:, None] & known, answers, np.nan)
 
 
 def _only_best(answers: Array) -> bool:

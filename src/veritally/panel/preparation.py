@@ -47,11 +47,11 @@ class Prepared:
     roles: tuple[str, ...]
 
     @classmethod
-    def of(cls, profile: Profile, source: RoleSource | None) -> "Prepared":
+    def of(cls, profile: Profile, source: RoleSource | None, two_way: bool = True) -> "Prepared":
         """Bring votes into a form that panels know; ``source`` says where roles come from, None for any."""
         if len(profile.batch) != 1:
             raise InputError("a panel is learned from decisions along one batch axis")
-        profile = _as_two_way(profile)
+        profile = as_two_way(profile) if two_way else profile
         if isinstance(profile.ballots, TopChoices):
             profile = profile.with_ballots(profile.ballots.coarsened("rankings").with_roles(profile.ballots.roles))
         kind = profile.kind
@@ -59,18 +59,20 @@ class Prepared:
             raise InputError(
                 f"a panel is learned from rankings, favourites, values or comparisons, not from {kind} votes"
             )
+        if kind == "pairs" and source == "alternatives":
+            raise InputError("roles by alternatives are not for comparisons; these have a first and a second place")
         if source is None:
             source = "column" if profile.ballots.roles is not None else "none"
             if kind == "pairs":
                 source = (
                     "none" if isinstance(profile.ballots, Pairs) and profile.ballots.positions is None else "position"
                 )
-            if kind == "values":
+            if kind == "values" and source == "none":
                 source = "all"
         return cls(profile, kind, source, _role_names(profile, source))
 
 
-def _as_two_way(profile: Profile) -> Profile:
+def as_two_way(profile: Profile) -> Profile:
     """Return comparisons of two alternatives, at most one by each voter, as rankings; which stood first is a role."""
     pairs = profile.ballots
     if not isinstance(pairs, Pairs) or profile.shape[-1] != 2 or np.max(np.asarray(pairs.counts), initial=0) > 1:
@@ -159,6 +161,14 @@ def levels_of(profile: Profile) -> tuple[tuple[str, ...], Array, Array]:
     return tuple(used), np.array(list(used.values())), found
 
 
+def centres(profile: Profile) -> Array:
+    """Return the mean of all values of each decision, ``(decision,)``."""
+    values = np.asarray(profile.values)
+    given = np.isfinite(values) & (np.asarray(profile.counts) > 0)
+    number = np.maximum(np.sum(given, axis=(1, 2)), 1)
+    return np.asarray(np.sum(np.where(given, values, 0), axis=(1, 2)) / number)
+
+
 def votes_to_learn(prepared: Prepared, voters: tuple[str, ...], answers: Array, with_base: bool) -> PanelVotes:
     """Return what a panel is learned from."""
     profile = prepared.profile
@@ -170,7 +180,9 @@ def votes_to_learn(prepared: Prepared, voters: tuple[str, ...], answers: Array, 
     who = members(profile, voters)
     facts = Facts(who, roles, truth_roles, counts / typical_count(profile), levels_of(profile)[2], times, answers)
     if isinstance(ballots, Values):
-        return ValueVotes(facts, np.where(counts > 0, np.asarray(ballots.votes), np.nan))
+        return ValueVotes(
+            facts, np.where(counts > 0, np.asarray(ballots.votes), np.nan) - centres(profile)[:, None, None]
+        )
     if isinstance(ballots, Pairs):
         return _pair_votes(facts, ballots)
     assert isinstance(ballots, Rankings)

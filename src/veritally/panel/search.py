@@ -23,7 +23,7 @@ _SMALL = 2e-4  # of log-probability that the next step would bring, for each num
 _MOST = 300  # parameters whose curvature is found by differences
 _DIFFERENCE = 1e-3
 _TELLING = 1000  # decisions without answers by which it is found
-_ROTATING = 0.3  # curvature, which the prior alone makes about 1
+_ROTATING = 0.2  # curvature, over that of the prior
 _LOST = 0.5  # times as far after a step that brought less than nothing
 _GROWTH = 1.5  # times as far after one that did not
 
@@ -150,7 +150,9 @@ def covariance_at(votes: PanelVotes, layout: Layout, found: Found, weights: Arra
         own = layout.scores(votes.evidence(layout.unpack(moved), near)[1], votes.facts.members)[:, free]
         curvature[row] -= weights @ (own - scores) / _DIFFERENCE
         report(row / len(prior))
-    values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
+    root = np.sqrt(np.diag(prior))
+    values, vectors = np.linalg.eigh((curvature + curvature.T) / 2 / (root[:, None] * root))
+    vectors = vectors / root[:, None]
     inverse = (vectors * np.where(values > _ROTATING, 1 / np.maximum(values, _ROTATING), 0)) @ vectors.T
     made = np.zeros((len(free), len(free)))
     made[np.ix_(free, free)] = inverse @ spread @ inverse

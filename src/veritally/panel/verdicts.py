@@ -13,6 +13,7 @@ What: TypeAlias = Literal["copies", "random", "reversed"]
 
 _CLEAR = 1.96  # standard errors
 _FAINT = 0.15  # of the variance of what a voter says: less is not more than noise
+_NEEDED = 0.05  # of what the panel is worth: who adds more tells something
 _PAIRS = 5  # of voters who err together that are named
 _ALIKE = 0.3  # correlation of errors from which on it is worth naming
 
@@ -50,7 +51,8 @@ def verdicts(panel: LearnedPanel) -> list[Verdict]:
         found.append(Verdict("copies", own, alike))
     signal = panel.slope**2 + np.sum(panel.loadings**2, axis=-1)
     unclear = np.abs(panel.slope) < _CLEAR * panel.slope_error
-    faint = unclear & (signal / (1 + signal) < _FAINT)
+    whole, without = worth(panel)
+    faint = unclear & (signal / (1 + signal) < _FAINT) & (without > (1 - _NEEDED) * whole)
     wrong = panel.slope + _CLEAR * panel.slope_error < 0
     if faint.any():
         own = _named(panel, faint)

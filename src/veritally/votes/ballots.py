@@ -35,7 +35,7 @@ class Traits(NamedTuple):
     leaning
         What a voter adds to the alternative that stands in the first place of a comparison, ``(..., voter)``.
     expected
-        Where the truth of each alternative is expected, in the unit of the truths, ``(..., alternative)``.
+        From where the truth of each alternative is measured, in the unit of the truths, ``(..., alternative)``.
     """
 
     slopes: Array
