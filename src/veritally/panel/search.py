@@ -16,7 +16,7 @@ from veritally.panel.parameters import Layout
 
 _STEPS = 300
 _APPROACH, _APPROACH_INEXACT = 150, 40  # steps in the units of what is expected, where slopes are exact or not
-_SCORING = 25  # steps after these, where slopes are not exact
+_FIRST, _SCORING = 12, 150  # steps by scoring after these, where slopes are exact or not
 _MEMORY = 30  # steps from which curvature is learned
 _FLAT, _NEARLY_FLAT = 0.01, 0.3  # slope at the end, in units in which the curvature is about 1
 _REACH = 3.0  # prior standard deviations that one step may go, all numbers together, over the root of how many
@@ -99,7 +99,7 @@ def search(
         return Point(x, value, weights @ scores - prior @ away, curvature, scores, log, sites)
 
     now, reach, converged = _approached(at(start, None), at, free, prior, votes.exact, heard), _REACH, False
-    for turn in range(0 if votes.exact else _SCORING):
+    for turn in range(_FIRST if votes.exact else _SCORING):
         step = np.linalg.solve(now.curvature, now.slope)
         gain = float(now.slope @ step) / 2
         converged = gain < _SMALL * len(step)
@@ -118,7 +118,7 @@ def search(
                 break
             continue
         now, reach = new, min(_REACH, reach * _GROWTH)
-    if votes.exact:
+    if votes.exact and not converged:
         now, converged = _finished(now, at, free, heard)
     away = (now.x - expected)[free]
     return Found(now.x, converged, _covariance(now, free, weights, prior), _integrated(now, away, prior))
