@@ -79,9 +79,7 @@ def all_rows(path: Path, key: str, others: tuple[str, ...]) -> Row:
     number = [row["instances"] for row in rows]
     names = rows[0]["means"]
     found = {
-        name: {
-            what: np.repeat([row["means"][name][what] for row in rows], number) for what in rows[0]["means"][name]
-        }
+        name: {what: np.repeat([row["means"][name][what] for row in rows], number) for what in rows[0]["means"][name]}
         for name in names
     }
     for own in found.values():
@@ -178,8 +176,6 @@ def shared_in_groups(path: Path, row: Row) -> Row:
 # Translators
 
 
-
-
 def mqm() -> Iterator[Row]:
     """Yield how a panel is learned."""
     yield from ({"factors": factors, "seeds": seeds} for factors, seeds in ((1, 3), (0, 3), ("auto", 2)))
@@ -213,7 +209,9 @@ def translations(path: Path, row: Row) -> Row:
         for name, both in parts.items():
             order = np.argsort(np.concat([places for places, _ in both]))
             every[name].append({key: np.concat([own[key] for _, own in both])[order] for key in both[0][1]})
-    found = {name: {key: np.mean([own[key] for own in many], axis=0) for key in many[0]} for name, many in every.items()}
+    found = {
+        name: {key: np.mean([own[key] for own in many], axis=0) for key in many[0]} for name, many in every.items()
+    }
     others = ("pooled", "each")
     apart, by_set = compared(found, None, others), compared(found, sets, others)
     return {"instances": len(sets), "learning": facts, "decisions apart": apart, "by set": by_set}
@@ -226,7 +224,9 @@ def _fitted(votes: pl.DataFrame, profile: vt.Profile, places: np.ndarray) -> np.
     made = np.full((len(places), profile.shape[-1]), np.nan)
     for d, name in enumerate(names):
         own = some.filter((pl.col("set") == name.split("/")[0]) & (pl.col("decision") != name))
-        raters, systems = (np.unique(own[column].to_numpy(), return_inverse=True) for column in ("voter", "alternative"))
+        raters, systems = (
+            np.unique(own[column].to_numpy(), return_inverse=True) for column in ("voter", "alternative")
+        )
         table = np.concat([np.eye(len(raters[0]))[raters[1]], np.eye(len(systems[0]))[systems[1]]], axis=1)
         root = np.sqrt(own["count"].to_numpy())
         effects = np.linalg.lstsq(table * root[:, None], own["value"].to_numpy() * root, rcond=None)[0]
@@ -250,7 +250,7 @@ def llmfao() -> Iterator[Row]:
 
 
 def leaderboards(path: Path, row: Row) -> Row:
-    """Split pairs of answers in three: to learn from, to decide by, and for the truth; see docs/panel.
+    """Split pairs of answers in three: to learn from, to decide by, and for the truth.
 
     Answers of a decision that is learned from are mean scores in the others of its third. Then the first two thirds
     together predict the comparisons of the last one.
@@ -266,9 +266,9 @@ def leaderboards(path: Path, row: Row) -> Row:
     lessons, tests = _cut(some, ids, _LESSONS), _cut(new, ids, _TESTS)
     profile = vt.read(lessons.drop("id"))
     names = profile.decision_names
-    answers = np.stack([
-        _scores(lessons.filter(pl.col("decision") != name), profile, d) for d, name in enumerate(names)
-    ])
+    answers = np.stack(
+        [_scores(lessons.filter(pl.col("decision") != name), profile, d) for d, name in enumerate(names)]
+    )
     decisions = vt.read(tests.drop("id"))
     truth = np.stack([_scores(last, decisions, d) for d in range(decisions.batch[0])])
     panel, facts = learned(profile, answers, factors=row.get("factors", 1))
@@ -285,7 +285,9 @@ def _cut(table: pl.DataFrame, ids: np.ndarray, number: int) -> pl.DataFrame:
     place = {int(own): f"d{k % number:02}" for k, own in enumerate(ids)}
     decision = pl.col("id").replace_strict(place, return_dtype=pl.String)
     voter = pl.concat_str(pl.lit("w"), "worker")
-    return table.select("id", decision.alias("decision"), voter.alias("voter"), "left", "right", "winner").sort("decision")
+    return table.select("id", decision.alias("decision"), voter.alias("voter"), "left", "right", "winner").sort(
+        "decision"
+    )
 
 
 def _scores(table: pl.DataFrame, profile: vt.Profile, d: int) -> np.ndarray:
@@ -358,7 +360,7 @@ def _predicted(scores: dict[Any, float], known: pl.DataFrame, left_out: pl.DataF
 
 
 def _all_predicted(path: Path) -> Row:
-    """Return means over splits of how well comparisons are predicted, of regret of peers, and differences to the panel."""
+    """Return how well comparisons are predicted and the regret of peers, over splits, beside the panel."""
     rows = [row for row in read_rows(path) if "means" in row]
     made: Row = {}
     for name in rows[0]["predicted"]:
