@@ -70,6 +70,13 @@ def test_learning_finds_the_slopes_that_made_the_votes(kind):
     assert np.allclose(panel.slope / panel.slope[0], wanted / wanted[0], atol=0.25)
 
 
+def test_the_search_arrives_with_raters_whose_levels_and_noise_are_far_apart():
+    """Real raters, who differ much more than what the search starts from."""
+    data = vt.datasets.load("mqm")
+    some = np.arange(0, 151, 2)
+    assert vt.learn_panel(data.profile.rows(some), data.truth[some], factors=0).converged
+
+
 def test_equal_voters_without_shared_errors_are_the_papers():
     """F = 0 with equal slopes decides as σ and τ given do."""
     from dataclasses import replace

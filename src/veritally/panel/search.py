@@ -1,4 +1,4 @@
-"""The most probable parameters of a panel: scoring with limited steps.
+"""The most probable parameters of a panel: first by a quasi-Newton method, then with the curvature that scores tell.
 
 The slopes of single decisions, u_d, tell both where to go, Σ w_d u_d, and how curved the log-evidence is, about
 Σ w_d u_d u_dᵀ (Berndt, Hall, Hall & Hausman 1974). Their spread around 0 gives standard errors that hold where the
@@ -15,8 +15,10 @@ from veritally.panel.evidence import PanelVotes
 from veritally.panel.parameters import Layout
 from veritally.progress import report
 
-_STEPS = 150
-_FIRST = 12  # steps by scoring, where the slopes are exact
+_STEPS = 300
+_APPROACH, _APPROACH_INEXACT = 150, 40  # steps in the units of what is expected, where slopes are exact or not
+_FIRST, _SCORING = 12, 150  # steps by scoring after these, where slopes are exact or not
+_MEMORY = 30  # steps from which curvature is learned
 _FLAT, _NEARLY_FLAT = 0.01, 0.3  # slope at the end, in units in which the curvature is about 1
 _REACH = 3.0  # prior standard deviations that one step may go, all numbers together, over the root of how many
 _SMALL = 2e-4  # of log-probability that the next step would bring, for each number
@@ -101,8 +103,8 @@ def search(
         value = float(weights @ log - away @ prior @ away / 2)
         return Point(x, value, weights @ scores - prior @ away, curvature, scores, log, sites)
 
-    now, reach, converged = at(start, None), _REACH, False
-    for turn in range(_FIRST if votes.exact else _STEPS):
+    now, reach, converged = _approached(at(start, None), at, free, prior, votes.exact, heard), _REACH, False
+    for turn in range(_FIRST if votes.exact else _SCORING):
         step = np.linalg.solve(now.curvature, now.slope)
         gain = float(now.slope @ step) / 2
         converged = gain < _SMALL * len(step)
@@ -170,6 +172,38 @@ def _some(votes: PanelVotes, weights: Array) -> tuple[PanelVotes, Array]:
     return votes.take(rows), more[rows]
 
 
+def _approached(
+    now: Point, at: At, free: Array, prior: Array, exact: bool, heard: Callable[[Array, int], None] | None
+) -> Point:
+    """Come near by a method that learns the curvature on its way, in units of what is expected.
+
+    Far away, the slopes of all decisions point one way, so what they say of the curvature there is wrong, and scoring
+    takes many small steps.
+    """
+    from scipy.optimize import minimize
+
+    root = np.linalg.cholesky(prior)
+    middle, best, last = now.x, [now], [now]
+
+    def downhill(y: Array) -> tuple[float, Array]:
+        x = middle.copy()
+        x[free] += np.linalg.solve(root.T, y)
+        last[0] = at(x, last[0].near)
+        if last[0].value > best[0].value:
+            best[0] = last[0]
+        return -last[0].value, -np.linalg.solve(root, last[0].slope)
+
+    def passed(y: Array) -> None:
+        if heard is not None:
+            heard(best[0].x, 0)
+
+    options = {"maxiter": _APPROACH, "maxcor": _MEMORY, "gtol": _FLAT, "ftol": 1e-10}
+    if not exact:
+        options |= {"maxiter": _APPROACH_INEXACT, "maxls": 5, "ftol": 1e-5}
+    minimize(downhill, np.zeros(len(now.slope)), jac=True, method="L-BFGS-B", callback=passed, options=options)
+    return best[0]
+
+
 def _finished(now: Point, at: At, free: Array, heard: Callable[[Array, int], None] | None) -> tuple[Point, bool]:
     """Go on by a method that learns the curvature on its way, in coordinates in which it is about 1."""
     from scipy.optimize import minimize
@@ -185,9 +219,9 @@ def _finished(now: Point, at: At, free: Array, heard: Callable[[Array, int], Non
 
     def passed(y: Array) -> None:
         if heard is not None:
-            heard(last[0].x, _FIRST)
+            heard(last[0].x, _APPROACH)
 
-    options = {"maxiter": 2 * _STEPS, "gtol": _FLAT, "ftol": 1e-10}
+    options = {"maxiter": _STEPS, "maxcor": _MEMORY, "gtol": _FLAT, "ftol": 1e-10}
     found = minimize(downhill, np.zeros(len(now.slope)), jac=True, method="L-BFGS-B", callback=passed, options=options)
     downhill(found.x)
     return last[0], bool(np.max(np.abs(found.jac)) < _NEARLY_FLAT)
