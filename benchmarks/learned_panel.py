@@ -1,7 +1,7 @@
 """What a panel learned from earlier decisions is worth: python benchmarks/learned_panel.py polls|groups|mqm|llmfao.
 
-Writes docs/panel/learned-<part>.json, a row after each measurement; rows that are there are kept. The last row of a
-puts the others together; take it out to have it made anew. What is learned makes votes and answers together most
+Writes docs/panel/learned-<part>.json, a row after each measurement; rows that are there are kept. The last row of some
+parts puts the others together; take it out to have it made anew. What is learned makes votes and answers together most
 probable (their joint likelihood); no part of it aims at log loss or regret.
 """
 
