@@ -13,6 +13,24 @@ _METHODS = {
     "dawid-skene": "Dawid–Skene (crowd-kit)",
     "majority": "majority",
 }
+_DATA = {
+    "polls": (
+        "Polls",
+        "`polls538`: a panel learned on all earlier years decides the contests of a year. Voters are pollsters,\n"
+        "answers are results. The objective is the joint likelihood of votes and answers. ± are by years.",
+    ),
+    "groups": (
+        "Rankings of six",
+        "Twelve voters of unequal skill in three groups that share errors, 300 decisions, 60 with answers, 200 new\n"
+        "ones; one seed.",
+    ),
+    "mqm": ("Translators", "`mqm`: a panel learned on half of the decisions of each set decides the other half."),
+    "llmfao": (
+        "Crowd workers",
+        "`llmfao`, split by pair of answers: a third to learn from, a third as votes, a third for the truth. Splits\n"
+        "reuse the same data, so standard errors are too small.",
+    ),
+}
 _ODD = {"coin": "random judge", "twin": "copied judge (5% of votes differ)", "contrary": "reversed judge"}
 
 
@@ -80,6 +98,43 @@ def _odd() -> list[str]:
     return lines
 
 
+def _measured(part: str, title: str, about: str) -> list[str]:
+    """Return what was measured on one set of votes: methods beside each other."""
+    rows = read_rows(FOLDER / f"learned-{part}.json")
+    if not rows:
+        return []
+    methods = rows[-1].get("methods") or rows[-1].get("decisions apart") or _means(rows)
+    lines = [f"## {title}", "", about, "", f"`python benchmarks/learned_panel.py {part}`", ""]
+    lines += ["|  | regret | log loss | said | right |", "|---|---|---|---|---|"]
+    for name, own in methods.items():
+        cells = [_with_error(own, what) for what in ("regret", "loss", "said", "right")]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    lines.append("")
+    for name, own in ((name, own) for name, own in methods.items() if name.startswith("panel")):
+        for other, more in own.get("more than", {}).items():
+            apart = ", ".join(f"{what} {more[what]:+.3f} ± {more[f'{what}_se']:.3f}" for what in ("regret", "loss"))
+            lines.append(f"- {name} less {other}, paired: {apart}")
+    learned = [row["year"] for row in rows[:-1] if "year" in row]
+    lines += [f"- measured so far: {', '.join(learned)}" if learned and rows[-1].get("year") != "all" else "", ""]
+    return lines
+
+
+def _with_error(own: Row, what: str) -> str:
+    error = own.get(f"{what}_se")
+    return f"{own[what]:.3f}" if error is None else f"{own[what]:.3f} ± {error:.3f}"
+
+
+def _means(rows: list[Row]) -> dict[str, Row]:
+    """Return means over seeds, with their standard errors, and differences from the first other method."""
+    rows = [row for row in rows if "means" in row]
+    made: dict[str, Row] = {}
+    for name in rows[0]["means"]:
+        values = {what: np.array([row["means"][name][what] for row in rows]) for what in rows[0]["means"][name]}
+        made[name] = {what: float(np.mean(x)) for what, x in values.items()}
+        made[name] |= {f"{what}_se": float(np.std(x, ddof=1) / max(len(x), 2) ** 0.5) for what, x in values.items()}
+    return made
+
+
 def main() -> None:
     lines = [
         "# Learned panels, measured",
@@ -102,9 +157,8 @@ def main() -> None:
     for part in ("200", "50", "800", "0"):
         lines += _judges(part)
     lines += _odd()
-    own = FOLDER / "learned-data.md"
-    if own.exists():
-        lines += [own.read_text().rstrip(), ""]
+    for part, (title, about) in _DATA.items():
+        lines += _measured(part, title, about)
     (FOLDER / "learned.md").write_text("\n".join(lines))
 
 

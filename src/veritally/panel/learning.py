@@ -5,6 +5,7 @@ small weight each. From anywhere else, or with full weight, an error that many v
 truth. Without answers no errors are shared, since nothing could tell them from the truth.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
@@ -335,8 +336,6 @@ def _units(votes: PanelVotes, prepared: Prepared) -> Array:
 
 def _noise_of(values: Array) -> float:
     """Return about how far values are from what voter and alternative explain, by medians that few upset."""
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of slices without a value
         rest = values - np.nanmean(values, axis=1, keepdims=True)
@@ -351,8 +350,6 @@ def _typical_slope(votes: PanelVotes, prepared: Prepared) -> float:
         return _START
     values = np.asarray(prepared.profile.values)
     rest = values - np.nanmean(values, axis=(1, 2), keepdims=True)
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         spread = np.nanstd(np.nanmean(rest, axis=1))
