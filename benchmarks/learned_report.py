@@ -114,8 +114,13 @@ def _measured(part: str, title: str, about: str) -> list[str]:
         for other, more in own.get("more than", {}).items():
             apart = ", ".join(f"{what} {more[what]:+.3f} ± {more[f'{what}_se']:.3f}" for what in ("regret", "loss"))
             lines.append(f"- {name} less {other}, paired: {apart}")
-    learned = [row["year"] for row in rows[:-1] if "year" in row]
-    lines += [f"- measured so far: {', '.join(learned)}" if learned and rows[-1].get("year") != "all" else "", ""]
+    learned = [row["year"] for row in rows if "year" in row]
+    lines += [
+        f"- means over years, measured so far: {', '.join(learned)}"
+        if learned and rows[-1].get("year") != "all"
+        else "",
+        "",
+    ]
     return lines
 
 
