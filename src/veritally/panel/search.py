@@ -103,7 +103,10 @@ def search(
         value = float(weights @ log - away @ prior @ away / 2)
         return Point(x, value, weights @ scores - prior @ away, curvature, scores, log, sites)
 
-    now, reach, converged = _approached(at(start, None), at, free, prior, votes.exact, heard), _REACH, False
+    # Far away, the slopes of all decisions point one way and tell no curvature: units are those of the prior.
+    near_enough = {"maxiter": _APPROACH} if votes.exact else {"maxiter": _APPROACH_INEXACT, "maxls": 5, "ftol": 1e-5}
+    now, _ = _climbed(at(start, None), at, free, np.linalg.cholesky(prior), heard, **near_enough)
+    reach, converged = _REACH, False
     for turn in range(_FIRST if votes.exact else _SCORING):
         step = np.linalg.solve(now.curvature, now.slope)
         gain = float(now.slope @ step) / 2
@@ -124,7 +127,8 @@ def search(
             continue
         now, reach = new, min(_REACH, reach * _GROWTH)
     if votes.exact and not converged:
-        now, converged = _finished(now, at, free, heard)
+        now, slope = _climbed(now, at, free, np.linalg.cholesky(now.curvature), heard, maxiter=_STEPS)
+        converged = slope < _NEARLY_FLAT
     away = (now.x - expected)[free]
     return Found(now.x, converged, _covariance(now, free, weights, prior), _integrated(now, away, prior))
 
@@ -172,21 +176,19 @@ def _some(votes: PanelVotes, weights: Array) -> tuple[PanelVotes, Array]:
     return votes.take(rows), more[rows]
 
 
-def _approached(
-    now: Point, at: At, free: Array, prior: Array, exact: bool, heard: Callable[[Array, int], None] | None
-) -> Point:
-    """Come near by a method that learns the curvature on its way, in units of what is expected.
+def _climbed(
+    now: Point, at: At, free: Array, root: Array, heard: Callable[[Array, int], None] | None, **options: Any
+) -> tuple[Point, float]:
+    """Climb by a method that learns the curvature on its way, in coordinates in which ``root`` rootᵀ is 1.
 
-    Far away, the slopes of all decisions point one way, so what they say of the curvature there is wrong, and scoring
-    takes many small steps.
+    Returns the highest point, and the largest slope where the climb ended.
     """
     from scipy.optimize import minimize
 
-    root = np.linalg.cholesky(prior)
-    middle, best, last = now.x, [now], [now]
+    best, last = [now], [now]
 
     def downhill(y: Array) -> tuple[float, Array]:
-        x = middle.copy()
+        x = now.x.copy()
         x[free] += np.linalg.solve(root.T, y)
         last[0] = at(x, last[0].near)
         if last[0].value > best[0].value:
@@ -197,34 +199,9 @@ def _approached(
         if heard is not None:
             heard(best[0].x, 0)
 
-    options = {"maxiter": _APPROACH, "maxcor": _MEMORY, "gtol": _FLAT, "ftol": 1e-10}
-    if not exact:
-        options |= {"maxiter": _APPROACH_INEXACT, "maxls": 5, "ftol": 1e-5}
-    minimize(downhill, np.zeros(len(now.slope)), jac=True, method="L-BFGS-B", callback=passed, options=options)
-    return best[0]
-
-
-def _finished(now: Point, at: At, free: Array, heard: Callable[[Array, int], None] | None) -> tuple[Point, bool]:
-    """Go on by a method that learns the curvature on its way, in coordinates in which it is about 1."""
-    from scipy.optimize import minimize
-
-    root = np.linalg.cholesky(now.curvature)
-    middle, last = now.x, [now]
-
-    def downhill(y: Array) -> tuple[float, Array]:
-        x = middle.copy()
-        x[free] += np.linalg.solve(root.T, y)
-        last[0] = at(x, last[0].near)
-        return -last[0].value, -np.linalg.solve(root, last[0].slope)
-
-    def passed(y: Array) -> None:
-        if heard is not None:
-            heard(last[0].x, _APPROACH)
-
-    options = {"maxiter": _STEPS, "maxcor": _MEMORY, "gtol": _FLAT, "ftol": 1e-10}
+    options = {"maxcor": _MEMORY, "gtol": _FLAT, "ftol": 1e-10} | options
     found = minimize(downhill, np.zeros(len(now.slope)), jac=True, method="L-BFGS-B", callback=passed, options=options)
-    downhill(found.x)
-    return last[0], bool(np.max(np.abs(found.jac)) < _NEARLY_FLAT)
+    return best[0], float(np.max(np.abs(found.jac)))
 
 
 def _covariance(now: Point, free: Array, weights: Array, prior: Array) -> Array:
