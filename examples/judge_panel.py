@@ -21,8 +21,8 @@ votes = vt.read(here / "judge_log.jsonl", columns={"decision": "question"})
 panel = vt.learn_panel(votes, here / "judge_answers.csv", roles="alternatives")
 print(f"{len(panel.voters)} judges, {panel.decisions} questions, {panel.answers} with answers")
 for judge in panel.to_frame().iter_rows(named=True):
-    skill = f"skill {judge['skill']:4.1f} ({judge['skill_low']:4.1f} to {judge['skill_high']:4.1f})"
-    print(f"{judge['voter']:10}  {skill}  leans to yes by {judge['leaning']:4.1f}  {judge['verdict']}".rstrip())
+    skill = f"skill {judge['skill']:z4.1f} ({judge['skill_low']:z4.1f} to {judge['skill_high']:z4.1f})"
+    print(f"{judge['voter']:10}  {skill}  leans to yes by {judge['leaning']:z4.1f}  {judge['verdict']}".rstrip())
 for line in sentences(panel):
     print(line)
 

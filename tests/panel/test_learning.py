@@ -1,9 +1,12 @@
 """Learning a panel: slopes by finite differences, parameters that simulated the votes, and bad input."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import veritally as vt
+from veritally.panel.directions import Turns, turned
 from veritally.panel.learning import Lesson
 from veritally.panel.preparation import Prepared, members
 
@@ -59,6 +62,35 @@ def test_slopes_of_the_evidence_are_those_of_finite_differences(kind):
         assert np.allclose(scores[:, k], (ends[0] - ends[1]) / 2 / step, atol=2e-3 * (1 + np.abs(scores[:, k]))), k
 
 
+def test_votes_do_not_tell_the_truth_from_shared_errors():
+    """Parameters turned into each other make votes without answers as probable."""
+    profile, _, _ = simulated("two")
+    lesson = Lesson.of(profile, None, "alternatives", 0.3, 0)
+    layout = replace(lesson.layout(2), base=True)
+    random = np.random.default_rng(5)
+    x = layout.start(np.zeros(6), 1) + 0.4 * random.normal(size=layout.size)
+    votes = replace(lesson.votes, facts=lesson.votes.facts._replace(truth_roles=np.tile([0, 1], (60, 1))))
+    turns = Turns(layout, x)
+    assert np.allclose(layout.unpack(turns.at(turns.start)).slope, layout.unpack(x).slope)
+    for turn in random.normal(size=(5, 3)):
+        moved = layout.unpack(turns.at(turn))
+        assert np.max(np.abs(moved.slope - layout.unpack(x).slope)) > 0.1
+        assert np.allclose(votes.evidence(moved)[0], votes.evidence(layout.unpack(x))[0], atol=1e-4)
+
+
+def test_few_answers_leave_the_mean_of_the_directions_that_fit_them():
+    """A large error that all share, and answers to 25 of 400 questions: the mean is right more often than the best."""
+    gained = []
+    for seed in range(3):
+        slope, loadings = np.linspace(0.2, 1.6, 10), np.stack([np.full(10, 1.2), np.linspace(-1, 1, 10)], axis=1)
+        profile, truth, _ = simulated("two", 400, 10, seed=seed, slope=slope, loadings=loadings)
+        lesson = Lesson.of(profile, np.where(np.arange(400)[:, None] < 25, truth, np.nan), "alternatives", 0.3, 0)
+        layout, found = lesson.learn(2, None, None)
+        best, mean = layout.unpack(found.x), layout.unpack(turned(lesson.votes, layout, found.x, 0))
+        gained.append(np.corrcoef(mean.slope, slope)[0, 1] - np.corrcoef(best.slope, slope)[0, 1])
+    assert np.mean(gained) > 0
+
+
 @pytest.mark.parametrize("kind", ROLES)
 def test_learning_finds_the_slopes_that_made_the_votes(kind):
     wanted = np.array([2.0, 1.5, 1.0, 0.6, 0.0, -1.0])
@@ -70,6 +102,14 @@ def test_learning_finds_the_slopes_that_made_the_votes(kind):
     assert np.allclose(panel.slope / panel.slope[0], wanted / wanted[0], atol=0.25)
 
 
+def test_slopes_of_values_do_not_shrink_with_the_number_of_decisions():
+    """The level of a decision tells nothing, and costs nothing: few values each, and an error that all share."""
+    profile, truth, _ = simulated("values", 300, 4, 2, slope=np.full(4, 4.0), loadings=np.tile([1.2, 0.0], (4, 1)))
+    panel = vt.learn_panel(profile, truth, factors=1)
+    error = np.sqrt(np.mean((panel.loadings / panel.slope[:, None]) ** 2))
+    assert abs(error - 1.2 / 4) < 0.05
+
+
 def test_the_search_arrives_with_raters_whose_levels_and_noise_are_far_apart():
     """Real raters, who differ much more than what the search starts from."""
     data = vt.datasets.load("mqm")
@@ -79,8 +119,6 @@ def test_the_search_arrives_with_raters_whose_levels_and_noise_are_far_apart():
 
 def test_equal_voters_without_shared_errors_are_the_papers():
     """F = 0 with equal slopes decides as σ and τ given do."""
-    from dataclasses import replace
-
     profile, truth, _ = simulated("three", decisions=10)
     panel = vt.learn_panel(profile, truth, factors=0)
     zero = np.zeros(6)

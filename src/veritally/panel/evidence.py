@@ -6,6 +6,7 @@ one more voter: slope 1, no leaning, no shared errors, and so many looks that it
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
@@ -22,7 +23,8 @@ from veritally.votes.ballots import Traits
 from veritally.votes.rankings import Rankings
 
 FINAL = 400.0  # looks of a typical voter that make an answer final: an infinite number would break the search
-_LEVEL = 100.0  # the variance of the level of all truths of a decision, where votes are values
+_TOGETHER = 2_000_000  # numbers in covariances of values that are worked on at once
+_LEVEL = 100.0  # the variance of the level of all values of a decision, over that of values around it
 
 
 class Facts(NamedTuple):
@@ -323,6 +325,30 @@ class ValueVotes(PanelVotes):
         """Keep some decisions."""
         return replace(self, facts=self.facts.take(rows), values=self.values[rows])
 
+    @cached_property
+    def spread(self) -> float:
+        """About how far values lie from the level of their decision."""
+        return float(np.sqrt(np.nanmean(self.values**2))) or 1.0
+
+    @cached_property
+    def given(self) -> list["Given"]:
+        """The values that were given, of decisions with about as many of them together."""
+        facts = self.facts
+        there = np.isfinite(self.values) & (facts.times > 0)[..., None]
+        number = np.sum(there, axis=(1, 2))
+        order = np.argsort(number, kind="stable")
+        # as many as make the next one larger by more than a quarter, or that fill the memory
+        parts, first = [], 0
+        for k in range(1, len(order) + 1):
+            if (
+                k == len(order)
+                or number[order[k]] > 1.25 * number[order[first]] + 4
+                or (k - first) * number[order[k]] ** 2 > _TOGETHER
+            ):
+                parts.append(order[first:k])
+                first = k
+        return [Given.of(rows, there[rows], np.isfinite(facts.answers[rows])) for rows in parts]
+
     def evidence(self, now: Parameters, near: Any = None) -> tuple[Array, ScoreTable, Any]:
         """Return the log-evidence of each decision, its slopes, and where to start from near by."""
         facts = self.facts
@@ -332,42 +358,81 @@ class ValueVotes(PanelVotes):
         slope, noise = (np.zeros((decisions, voting)) for _ in range(2))
         loading = np.zeros((decisions, voting, now.loadings.shape[-1]))
         push, spread = (np.zeros((decisions, voting, n)) for _ in range(2))
-        for d in range(decisions):
-            member = facts.members[d]
-            given = np.isfinite(self.values[d]) & (facts.times[d] > 0)[:, None]
-            i, j = np.nonzero(given)
-            who = member[i]
-            unit = np.exp(now.noise[who])
-            x = self.values[d][i, j] / unit
-            leaning = _by_role(now.leaning[who][:, None], facts.roles[d][i, j][:, None, None])[:, 0, 0]
-            own = np.concat([now.slope[who, None], now.loadings[who]], axis=-1)
-            own_variance = variance[d][i, j] / facts.times[d][i]
-            alternative, residual = j, x - leaning
-            known = np.flatnonzero(np.isfinite(facts.answers[d]))
-            if len(known):  # the answer is one more voter
-                answer = np.zeros((len(known), own.shape[-1]))
-                answer[:, 0] = 1
-                own, alternative = np.concat([own, answer]), np.concat([alternative, known])
-                residual = np.concat([residual, facts.answers[d, known]])
-                own_variance = np.concat([own_variance, np.full(len(known), 1 / FINAL)])
-            same = (alternative[:, None] == alternative) * 1.0
-            level = same + _LEVEL
-            truth = own[:, 0]
-            covariance = truth[:, None] * truth * level + same * (own[:, 1:] @ own[:, 1:].T) + np.diag(own_variance)
-            covariance[len(i) :, len(i) :] += _LEVEL  # an answer tells how truths differ, not where they lie
+        for rows, i, j, there, known, answered in self.given:
+            d = rows[:, None]
+            who, voters = facts.members[d, i], i.shape[1]
+            unit = np.where(there, np.exp(now.noise[who]), 1.0)
+            x = np.where(there, self.values[d, i, j], 0.0) / unit
+            leaning = _by_role(now.leaning[who], facts.roles[d, i, j][..., None])[..., 0]
+            own = np.where(there[..., None], _weights(now, who), 0.0)  # (decision, value, 1 + factor)
+            answer = np.zeros((*known.shape, own.shape[-1]))  # the answer is one more voter
+            answer[..., 0] = answered
+            own = np.concat([own, answer], axis=1)
+            truths = np.where(answered, facts.answers[d, known], 0.0)
+            residual = np.concat([np.where(there, x - leaning, 0.0), truths], axis=1)
+            own_variance = np.where(there, variance[d, i, j] / np.maximum(facts.times[d, i], 1e-300), 1.0)
+            own_variance = np.concat([own_variance, np.where(answered, 1 / FINAL, 1.0)], axis=1)
+            alternative, both = np.concat([j, known], axis=1), np.concat([there, answered], axis=1)
+            same = (alternative[:, :, None] == alternative[:, None]) * 1.0
+            # values tell how truths differ, not where they lie, and so do answers
+            shift = np.concat([np.where(there, self.spread / unit, 0.0), np.zeros(known.shape)], axis=1)
+            level = _LEVEL * shift[:, :, None] * shift[:, None]
+            level[:, voters:, voters:] = _LEVEL * (answered[:, :, None] & answered[:, None])
+            covariance = same * (own @ np.swapaxes(own, 1, 2)) + level
+            covariance[:, np.arange(both.shape[1]), np.arange(both.shape[1])] += own_variance
             inverse = np.linalg.inv(covariance)
-            pull = inverse @ residual
-            size = len(residual)
-            logs[d] = -(residual @ pull + np.linalg.slogdet(covariance)[1] + size * np.log(2 * np.pi)) / 2
-            logs[d] -= np.sum(np.log(unit))
-            bend = np.outer(pull, pull) - inverse  # twice the slope by the covariance
-            voters = len(i)
-            np.add.at(slope[d], i, ((bend * level) @ truth)[:voters])
-            np.add.at(loading[d], i, ((bend * same) @ own[:, 1:])[:voters])
-            spread[d][i, j] = np.diag(bend)[:voters] / 2 / facts.times[d][i]
-            push[d][i, j] = pull[:voters]
-            np.add.at(noise[d], i, pull[:voters] * x - 1)
+            pull = (inverse @ residual[..., None])[..., 0]
+            logs[rows] = -(np.sum(residual * pull, axis=-1) + np.linalg.slogdet(covariance)[1]) / 2
+            logs[rows] -= np.sum(both, axis=-1) * np.log(2 * np.pi) / 2 + np.sum(np.log(unit), axis=-1)
+            bend = pull[:, :, None] * pull[:, None] - inverse  # twice the slope by the covariance
+            by_weights = np.where(there[..., None], ((bend * same) @ own)[:, :voters], 0)
+            by_unit = pull[:, :voters] * x - 1 - np.sum(bend * level, axis=-1)[:, :voters]
+            diagonal = np.diagonal(bend, axis1=1, axis2=2)[:, :voters] / 2 / np.maximum(facts.times[d, i], 1e-300)
+            d = np.broadcast_to(d, i.shape)
+            np.add.at(slope, (d, i), by_weights[..., 0])
+            np.add.at(loading, (d, i), by_weights[..., 1:])
+            np.add.at(noise, (d, i), np.where(there, by_unit, 0))
+            np.add.at(spread, (d, i, j), np.where(there, diagonal, 0))
+            np.add.at(push, (d, i, j), np.where(there, pull[:, :voters], 0))
         between, steps = self.scores_of_variance(now, spread, looks)
         leaning_scores = _onto_roles(push, facts.roles, now.leaning.shape[-1])
         base = np.zeros((decisions, len(now.base)))
         return logs, ScoreTable(slope, leaning_scores, loading, noise, base, between, steps), None
+
+
+class Given(NamedTuple):
+    """Values of some decisions, one after the other.
+
+    Attributes
+    ----------
+    rows
+        Which decisions, ``(decision,)``.
+    voter, alternative
+        Whose value it is and of what, ``(decision, value)``.
+    there
+        Whether there is such a value, ``(decision, value)``.
+    known, answered
+        The alternatives, and whether their truth is known, ``(decision, answer)``.
+    """
+
+    rows: Array
+    voter: Array
+    alternative: Array
+    there: Array
+    known: Array
+    answered: Array
+
+    @classmethod
+    def of(cls, rows: Array, there: Array, answered: Array) -> "Given":
+        """Put what is there, ``(decision, voter, alternative)``, one after the other."""
+        flat = there.reshape(len(rows), -1)
+        size = int(np.max(np.sum(flat, axis=1), initial=0))
+        place = np.argsort(~flat, axis=1, kind="stable")[:, :size]
+        known = np.argsort(~answered, axis=1, kind="stable")[:, : int(np.max(np.sum(answered, axis=1), initial=0))]
+        return cls(
+            rows,
+            *np.divmod(place, there.shape[-1]),
+            np.take_along_axis(flat, place, axis=1),
+            known,
+            np.take_along_axis(answered, known, axis=1),
+        )

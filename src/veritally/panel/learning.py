@@ -2,7 +2,8 @@
 
 Decisions with answers come first, from a start at which all voters are alike; the others are let in from there, with a
 small weight each. From anywhere else, or with full weight, an error that many voters share takes the place of the
-truth. Without answers no errors are shared, since nothing could tell them from the truth.
+truth. Without answers no errors are shared, since nothing could tell them from the truth. At the end, where each answer
+tells which of two is better and no more, the truth is turned to the mean of the directions that fit the answers.
 """
 
 import warnings
@@ -16,7 +17,8 @@ from veritally.arrays import Array
 from veritally.checks import real, whole
 from veritally.errors import InputError, quoted
 from veritally.panel.copies import copy_sets
-from veritally.panel.evidence import PanelVotes
+from veritally.panel.directions import turned
+from veritally.panel.evidence import PanelVotes, TwoWay
 from veritally.panel.learned import LearnedPanel
 from veritally.panel.parameters import Layout, Parameters
 from veritally.panel.preparation import Prepared, RoleSource, levels_of, names_of, typical_count, votes_to_learn
@@ -103,6 +105,7 @@ class Lesson:
             units=prepared.kind == "values",
             base=bool(np.any(facts.truth_roles >= 0)) and prepared.kind == "rankings",
             between=varied or prepared.kind == "values",
+            leans=prepared.kind != "values" and bool(self.votes.answered.any()),
             bound=bound,
             private=np.where(bound, 0.0, signs),
             typical_slope=_typical_slope(self.votes, prepared),
@@ -152,6 +155,8 @@ def learn(
     lesson = Lesson.of(profile, answers, roles, weight, whole(seed, "seed"))
     with stretch(0, 0.6):
         layout, found = _learned(lesson, factors, resumed or {}, heard)
+    if isinstance(lesson.votes, TwoWay) and lesson.votes.answered.any():
+        found = found._replace(x=turned(lesson.votes, layout, found.x, lesson.seed))
     with stretch(0.6, 1):
         covariance = covariance_at(lesson.votes, layout, found, lesson.weights)
     return _made(lesson, layout, found._replace(covariance=covariance))

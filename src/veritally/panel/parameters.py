@@ -7,8 +7,9 @@ import numpy as np
 
 from veritally.arrays import Array
 
-_SLOPE = 0.5  # standard deviation of slopes around their mean, over the larger of that mean and 1
-_LEANING, _LOADING, _BASE, _MEAN = 1.0, 1.0, 1.0, 1.0  # standard deviations of the others
+_WEIGHT = 0.7  # standard deviation of slopes and loadings around their means: alike, since votes do not tell them apart
+_SLOPE, _LOADING = 0.5, 1.0  # the same where votes are values; of slopes, over the larger of their mean and 1
+_LEANING, _BASE, _MEAN = 1.0, 1.0, 1.0  # standard deviations of the others
 _NOISE = 0.5  # of the logarithm of voters' units
 _BETWEEN = -2.0, 2.0  # log ω², and its standard deviation
 _COPIED = 2.0  # loading of copies on the error that they share, to start from
@@ -28,8 +29,8 @@ class Parameters(NamedTuple):
         How strongly a voter has each shared error, ``(voter, factor)``.
     noise
         The logarithm of each voter's unit, ``(voter,)``, where votes are values; else 0.
-    mean_slope, mean_loadings
-        Of all voters: a number, ``(factor,)``.
+    mean_slope, mean_loadings, mean_leaning
+        Of all voters: a number, ``(factor,)``, ``(role,)``.
     base
         Where the truth of each role is expected, ``(role,)``.
     between
@@ -44,6 +45,7 @@ class Parameters(NamedTuple):
     noise: Array
     mean_slope: Array
     mean_loadings: Array
+    mean_leaning: Array
     base: Array
     between: Array
     steps: Array
@@ -80,6 +82,8 @@ class Layout:
         Whether truths are expected to differ by role.
     between
         Whether ω can be told.
+    leans
+        Whether all voters may lean one way: answers are needed to tell this from truths that do.
     bound
         Loadings that are 0, ``(voter, factor)``.
     private
@@ -96,6 +100,7 @@ class Layout:
     units: bool
     base: bool
     between: bool
+    leans: bool
     bound: Array
     private: Array
     typical_slope: float
@@ -109,7 +114,7 @@ class Layout:
     @property
     def size(self) -> int:
         """How many numbers there are."""
-        return self.voters * self.width + 2 + self.factors + self.roles + len(self.steps)
+        return self.voters * self.width + 2 + self.factors + 2 * self.roles + len(self.steps)
 
     @property
     def free(self) -> Array:
@@ -117,8 +122,9 @@ class Layout:
         voter = np.ones((self.voters, self.width), dtype=bool)
         voter[:, 1 + self.roles : -1] = ~self.bound
         voter[:, -1] = self.units
-        common = ~np.all(self.bound, axis=0) & (np.sum(~self.bound, axis=0) == self.voters) & self.units
-        rest = [True, *common, *[self.base] * self.roles, self.between, *[True] * len(self.steps)]
+        shared = ~np.any(self.bound, axis=0)
+        leans, base = [self.leans] * self.roles, [self.base] * self.roles
+        rest = [True, *shared, *leans, *base, self.between, *[True] * len(self.steps)]
         return np.concat([voter.ravel(), rest])
 
     def unpack(self, x: Array) -> Parameters:
@@ -126,7 +132,7 @@ class Layout:
         split = self.voters * self.width
         own, rest = x[:split].reshape(self.voters, self.width), x[split:]
         f, r = self.factors, self.roles
-        between = rest[1 + f + r] if self.between else np.asarray(-np.inf)
+        between = rest[1 + f + 2 * r] if self.between else np.asarray(-np.inf)
         return Parameters(
             own[:, 0],
             own[:, 1 : 1 + r],
@@ -135,9 +141,17 @@ class Layout:
             rest[0],
             rest[1 : 1 + f],
             rest[1 + f : 1 + f + r],
+            rest[1 + f + r : 1 + f + 2 * r],
             between,
-            rest[2 + f + r :],
+            rest[2 + f + 2 * r :],
         )
+
+    def pack(self, now: Parameters) -> Array:
+        """Return the vector whose numbers are named so."""
+        own = np.concat([now.slope[:, None], now.leaning, now.loadings, now.noise[:, None]], axis=1)
+        between = now.between if self.between else _BETWEEN[0]
+        means = [[now.mean_slope], now.mean_loadings, now.mean_leaning]
+        return np.concat([own.ravel(), *means, now.base, [between], now.steps])
 
     def start(self, noise: Array, seed: int) -> Array:
         """Return where to begin: all voters alike but for small loadings, since zero ones have no slope."""
@@ -147,32 +161,32 @@ class Layout:
         own[:, 1 + self.roles : -1] = np.where(self.bound, 0, 0.3 * draws)
         own[:, 1 + self.roles : -1] += _COPIED * self.private
         own[:, -1] = noise
-        rest = np.concat([[self.typical_slope], np.zeros(self.factors + self.roles), [_BETWEEN[0]], self.steps])
-        return np.concat([own.ravel(), rest])
+        common = np.zeros(self.factors + 2 * self.roles)
+        return np.concat([own.ravel(), [self.typical_slope], common, [_BETWEEN[0]], self.steps])
 
     def expected(self, start: Array) -> Array:
         """Return where each number is expected: 0, or where it began if it has a place of its own."""
         own = np.zeros((self.voters, self.width))
         own[:, -1] = np.mean(start[: own.size].reshape(own.shape)[:, -1])
-        common = np.zeros(self.factors + self.roles)
+        common = np.zeros(self.factors + 2 * self.roles)
         return np.concat([own.ravel(), [self.typical_slope], common, [_BETWEEN[0]], self.steps])
 
     def precision(self) -> Array:
         """Return the precision of what is expected, ``(size, size)``: slopes and loadings are around their means."""
-        slope = _SLOPE * max(1.0, self.typical_slope)
+        slope, loading = (_SLOPE * max(1.0, self.typical_slope), _LOADING) if self.units else (_WEIGHT, _WEIGHT)
         own = np.zeros((self.voters, self.width))
-        own[:, 0], own[:, 1 : 1 + self.roles], own[:, 1 + self.roles : -1] = slope, _LEANING, _LOADING
+        own[:, 0], own[:, 1 : 1 + self.roles], own[:, 1 + self.roles : -1] = slope, _LEANING, loading
         own[:, -1] = _NOISE
-        rest = [max(1.0, self.typical_slope), *[_MEAN] * self.factors, *[_BASE] * self.roles, _BETWEEN[1]]
-        deviations = np.concat([own.ravel(), rest, [_STEP] * len(self.steps)])
-        made = np.diag(deviations**-2.0)
+        means = [max(1.0, self.typical_slope), *[_MEAN] * self.factors, *[_LEANING] * self.roles]
+        rest = [*means, *[_BASE] * self.roles, _BETWEEN[1], *[_STEP] * len(self.steps)]
+        made = np.diag(np.concat([own.ravel(), rest]) ** -2.0)
         split, places = self.voters * self.width, np.arange(self.voters) * self.width
-        for column, mean in [(0, split), *((1 + self.roles + f, split + 1 + f) for f in range(self.factors))]:
-            tied = places + column
-            if column:
-                tied = tied[~self.bound[:, column - 1 - self.roles]]
+        f, r = self.factors, self.roles
+        columns = [0, *range(1 + r, 1 + r + f), *range(1, 1 + r)]  # in the order of their means
+        for mean, column in enumerate(columns, split):
             if not self.free[mean]:
                 continue
+            tied = places + column
             weight = made[tied, tied]
             made[tied, mean] = made[mean, tied] = -weight
             made[mean, mean] += np.sum(weight)
@@ -187,6 +201,6 @@ class Layout:
         made = np.zeros((decisions, self.voters + 1, self.width))
         rows = np.repeat(np.arange(decisions), voting)
         np.add.at(made, (rows, members.ravel()), own.reshape(-1, self.width))
-        zero = np.zeros((decisions, 1 + self.factors))
+        zero = np.zeros((decisions, 1 + self.factors + self.roles))
         common = [zero, table.base, table.between[:, None], table.steps]
         return np.concat([made[:, :-1].reshape(decisions, -1), *common], axis=1)
