@@ -546,6 +546,12 @@ def test_voters_can_be_left_out():
     assert "Reviewer 44" in run("decide", PANEL, "--without", "Reviewer 44").stderr
 
 
+def test_without_takes_a_file_whose_one_decision_has_a_name(file):
+    rows = [f"q1,{voter},{x},{rank}" for voter in "abc" for x, rank in (("x", 1), ("y", 2))]
+    path = file("\n".join(["decision,voter,alternative,rank", *rows]))
+    assert json.loads(run("decide", path, "--without", "b", "--json").stdout)["voters"] == 2
+
+
 def test_without_leaves_out_groups_and_alternatives(file):
     rows = "".join(
         f'"{judge}, q{k}",{name},{value + k % 2},{judge}\n'

@@ -281,6 +281,8 @@ def decide(
 
 def _without(profile: Profile, names: tuple[str, ...]) -> Profile:
     """Leave out voters, whole groups of them, or alternatives."""
+    if profile.batch == (1,):
+        profile = profile.decision(0)
     if profile.voter_labels.each or profile.alternative_labels.each:
         raise InputError("--without is for one decision, and these have names of their own; decide them one by one")
     groups: dict[str, set[str]] = {}

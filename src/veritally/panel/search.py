@@ -16,12 +16,13 @@ from veritally.panel.parameters import Layout
 from veritally.progress import report
 
 _STEPS = 300
-_APPROACH, _APPROACH_INEXACT = 150, 40  # steps in the units of what is expected, where slopes are exact or not
-_FIRST, _SCORING = 12, 150  # steps by scoring after these, where slopes are exact or not
+_APPROACH, _APPROACH_INEXACT = 150, 12  # steps in the units of what is expected, where slopes are exact or not
+_FIRST, _SCORING = 12, 60  # steps by scoring after these, where slopes are exact or not
+_WHOLE, _PART = 1.0, 0.5  # of such a step that is gone: scores may tell half the curvature, and steps then swing
 _MEMORY = 30  # steps from which curvature is learned
 _FLAT, _NEARLY_FLAT = 0.01, 0.3  # slope at the end, in units in which the curvature is about 1
 _REACH = 3.0  # prior standard deviations that one step may go, all numbers together, over the root of how many
-_SMALL = 2e-4  # of log-probability that the next step would bring, for each number
+_SMALL, _SMALL_INEXACT = 2e-4, 1e-3  # of log-probability that the next step would bring, for each number
 _MOST = 300  # parameters whose curvature is found by differences
 _DIFFERENCE = 1e-3
 _TELLING = 1000  # decisions without answers by which it is found
@@ -107,16 +108,17 @@ def search(
     near_enough = {"maxiter": _APPROACH} if votes.exact else {"maxiter": _APPROACH_INEXACT, "maxls": 5, "ftol": 1e-5}
     now, _ = _climbed(at(start, None), at, free, np.linalg.cholesky(prior), heard, **near_enough)
     reach, converged = _REACH, False
-    for turn in range(_FIRST if votes.exact else _SCORING):
+    turns, part, small = (_FIRST, _WHOLE, _SMALL) if votes.exact else (_SCORING, _PART, _SMALL_INEXACT)
+    for turn in range(turns):
         step = np.linalg.solve(now.curvature, now.slope)
         gain = float(now.slope @ step) / 2
-        converged = gain < _SMALL * len(step)
+        converged = gain < small * len(step)
         if heard is not None:
             heard(now.x, turn)
         if converged:
             break
         length = float(np.sqrt(np.mean((step * root) ** 2)))
-        step = step * min(1.0, reach / length)
+        step = step * min(part, reach / length)
         trial = now.x.copy()
         trial[free] += step
         new = at(trial, now.near)
