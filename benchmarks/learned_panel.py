@@ -91,7 +91,7 @@ def all_rows(path: Path, key: str, others: tuple[str, ...]) -> Row:
 # Polls
 
 
-_YEARS = tuple(str(year) for year in range(2004, 2023, 2))  # odd years have one to five contests
+_YEARS = tuple(str(year) for year in range(2004, 2023, 2))  # the few contests of odd years go with the next
 
 
 def polls() -> Iterator[Row]:
@@ -103,22 +103,27 @@ def contests(path: Path, row: Row) -> Row:
     """Return how contests of a year are decided, with the panel of the years before and without."""
     if row["year"] == "all":
         return all_rows(path, "year", ("pooled",))
-    data = vt.datasets.load("polls538")
-    years = np.array(data.clusters)
-    before, now = np.flatnonzero(years < row["year"]), np.flatnonzero(years == row["year"])
+    data, every, years = _polls()
+    before, now = np.flatnonzero(years < row["year"]), every[years[every] == row["year"]]
     panel, facts = learned(data.profile.rows(before), data.truth[before], factors=1)
     found = {"panel": decided(data.profile.rows(now), data.truth[now], panel=panel)}
-    own = years[np.isin(years, _YEARS)] == row["year"]
+    own = years[every] == row["year"]
     for name, omega in (("pooled", None), ("pooled, omega estimated", "estimated")):
         found[name] = {key: x[own] for key, x in _without_panel(omega).items()}
     return {"learned from": len(before), **facts, **one_row(found)}
 
 
+def _polls() -> tuple[vt.datasets.Dataset, np.ndarray, np.ndarray]:
+    """Return all contests, the places of those from 2004 on, and the even year each one goes with."""
+    data = vt.datasets.load("polls538")
+    years = np.array(data.clusters, dtype=int)
+    return data, np.flatnonzero(years >= 2004), (years + years % 2).astype(str)
+
+
 @cache
 def _without_panel(omega: str | None) -> Judged:
     """Decide the contests of all years at once, as the command does."""
-    data = vt.datasets.load("polls538")
-    every = np.flatnonzero(np.isin(data.clusters, _YEARS))
+    data, every, _ = _polls()
     given = {} if omega is None else {"omega": omega}
     return decided(data.profile.rows(every), data.truth[every], scale="pooled", **given)
 

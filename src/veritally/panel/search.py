@@ -40,7 +40,7 @@ class Point(NamedTuple):
         The parameters.
     value
         The log-probability of votes and parameters, up to a constant.
-    slope, curvature
+    slope
         Of it, by the parameters that are learned.
     scores
         Slopes of the log-evidence of each decision, ``(decision, parameter)``.
@@ -53,7 +53,6 @@ class Point(NamedTuple):
     x: Array
     value: float
     slope: Array
-    curvature: Array
     scores: Array
     log_evidence: Array
     near: Any
@@ -100,9 +99,11 @@ def search(
         log, table, sites = votes.evidence(layout.unpack(x), near)
         scores = layout.scores(table, votes.facts.members)[:, free]
         away = (x - expected)[free]
-        curvature = (scores * weights[:, None]).T @ scores + prior
         value = float(weights @ log - away @ prior @ away / 2)
-        return Point(x, value, weights @ scores - prior @ away, curvature, scores, log, sites)
+        return Point(x, value, weights @ scores - prior @ away, scores, log, sites)
+
+    def curvature(now: Point) -> Array:
+        return (now.scores * weights[:, None]).T @ now.scores + prior
 
     # Far away, the slopes of all decisions point one way and tell no curvature: units are those of the prior.
     near_enough = {"maxiter": _APPROACH} if votes.exact else {"maxiter": _APPROACH_INEXACT, "maxls": 5, "ftol": 1e-5}
@@ -110,7 +111,7 @@ def search(
     reach, converged = _REACH, False
     turns, part, small = (_FIRST, _WHOLE, _SMALL) if votes.exact else (_SCORING, _PART, _SMALL_INEXACT)
     for turn in range(turns):
-        step = np.linalg.solve(now.curvature, now.slope)
+        step = np.linalg.solve(curvature(now), now.slope)
         gain = float(now.slope @ step) / 2
         converged = gain < small * len(step)
         if heard is not None:
@@ -129,10 +130,11 @@ def search(
             continue
         now, reach = new, min(_REACH, reach * _GROWTH)
     if votes.exact and not converged:
-        now, slope = _climbed(now, at, free, np.linalg.cholesky(now.curvature), heard, maxiter=_STEPS)
+        now, slope = _climbed(now, at, free, np.linalg.cholesky(curvature(now)), heard, maxiter=_STEPS)
         converged = slope < _NEARLY_FLAT
     away = (now.x - expected)[free]
-    return Found(now.x, converged, _covariance(now, free, weights, prior), _integrated(now, away, prior))
+    covariance = _covariance(now, curvature(now), free, weights, prior)
+    return Found(now.x, converged, covariance, _integrated(now, away, prior))
 
 
 def covariance_at(votes: PanelVotes, layout: Layout, found: Found, weights: Array) -> Array:
@@ -185,17 +187,18 @@ def _climbed(
 
     Returns the highest point, and the largest slope where the climb ended.
     """
+    from scipy.linalg import solve_triangular
     from scipy.optimize import minimize
 
     best, last = [now], [now]
 
     def downhill(y: Array) -> tuple[float, Array]:
         x = now.x.copy()
-        x[free] += np.linalg.solve(root.T, y)
+        x[free] += solve_triangular(root, y, lower=True, trans="T")
         last[0] = at(x, last[0].near)
         if last[0].value > best[0].value:
             best[0] = last[0]
-        return -last[0].value, -np.linalg.solve(root, last[0].slope)
+        return -last[0].value, -solve_triangular(root, last[0].slope, lower=True)
 
     def passed(y: Array) -> None:
         if heard is not None:
@@ -206,9 +209,9 @@ def _climbed(
     return best[0], float(np.max(np.abs(found.jac)))
 
 
-def _covariance(now: Point, free: Array, weights: Array, prior: Array) -> Array:
+def _covariance(now: Point, curvature: Array, free: Array, weights: Array, prior: Array) -> Array:
     """Return the sandwich: how parameters vary if other decisions of the kind had been given."""
-    inverse = np.linalg.inv(now.curvature)
+    inverse = np.linalg.inv(curvature)
     spread = (now.scores * weights[:, None] ** 2).T @ now.scores + prior
     made = np.zeros((len(free), len(free)))
     made[np.ix_(free, free)] = inverse @ spread @ inverse
