@@ -183,7 +183,7 @@ def shared_in_groups(path: Path, row: Row) -> Row:
 
 def mqm() -> Iterator[Row]:
     """Yield how a panel is learned."""
-    yield from ({"factors": factors, "seeds": seeds} for factors, seeds in ((1, 3), (0, 3), ("auto", 2)))
+    yield from ({"factors": factors, "seeds": seeds} for factors, seeds in (("auto", 3), (0, 3)))
 
 
 def translations(path: Path, row: Row) -> Row:
@@ -276,7 +276,7 @@ def leaderboards(path: Path, row: Row) -> Row:
     )
     decisions = vt.read(tests.drop("id"))
     truth = np.stack([_scores(last, decisions, d) for d in range(decisions.batch[0])])
-    panel, facts = learned(profile, answers, factors=row.get("factors", 1))
+    panel, facts = learned(profile, answers, factors="auto")
     found = {
         name: decided(decisions, truth, **given)
         for name, given in (("panel", {"panel": panel}), ("pooled", {"scale": "pooled"}), ("each", {}))

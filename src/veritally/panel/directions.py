@@ -13,38 +13,39 @@ from veritally.panel.evidence import PanelVotes
 from veritally.panel.parameters import Layout
 
 _ROUNDS, _DRAWS = 3, 128
+_FEWEST = 10  # draws that fit, counted by their weights
 _WIDER = 1.5  # times as far as directions are expected to lie from the best one
-_LEAST = 1e-6  # variance of what is drawn
-_CLIMB = {"maxiter": 30, "gtol": 0.1, "eps": 1e-3}
+_STEP = 1e-4  # of a turn, to see what it changes
 
 
 def turned(votes: PanelVotes, layout: Layout, x: Array, seed: int) -> Array:
     """Return parameters ``x`` turned to the mean of the directions that fit the answers."""
-    from scipy.optimize import minimize
-
     turns = Turns(layout, x)
-    if not len(turns.start):
+    mean = turns.start
+    if not len(mean):
         return x
     some = votes.take(np.flatnonzero(votes.answered))
-    near = some.evidence(layout.unpack(x))[-1]
+    _, table, near = some.evidence(layout.unpack(x))
 
-    def improbable(turn: Array) -> float:
-        return -float(np.sum(some.evidence(layout.unpack(turns.at(turn)), near)[0])) - turns.log_prior(turn)
+    def log_probability(turn: Array) -> float:
+        return float(np.sum(some.evidence(layout.unpack(turns.at(turn)), near)[0])) + turns.log_prior(turn)
 
-    best = minimize(improbable, turns.start, method="BFGS", options=_CLIMB)
-    mean, spread = best.x, (best.hess_inv + best.hess_inv.T) / 2
+    scores = layout.scores(table, some.facts.members) @ turns.slopes()
+    spread = np.linalg.inv(scores.T @ scores + np.eye(len(mean)))
     random = np.random.default_rng((seed, 23))
     for _ in range(_ROUNDS):  # each draws from what the one before found
         root = np.linalg.cholesky(_WIDER**2 * spread)
         steps = random.normal(size=(_DRAWS // 2, len(mean)))
         steps = np.concat([steps, -steps])
         draws = mean + steps @ root.T
-        logs = np.sum(steps**2, axis=-1) / 2 - np.array([improbable(turn) for turn in draws])
+        logs = np.sum(steps**2, axis=-1) / 2 + np.array([log_probability(turn) for turn in draws])
         weights = np.exp(logs - np.max(logs))
         weights = weights / np.sum(weights)
+        if 1 / np.sum(weights**2) < _FEWEST:
+            return x  # too few draws fit to tell their mean
         mean = weights @ draws
         away = draws - mean
-        spread = (away * weights[:, None]).T @ away + _LEAST * np.eye(len(mean))
+        spread = (away * weights[:, None]).T @ away
     return turns.at(turns.mean(draws, weights))
 
 
@@ -52,7 +53,7 @@ class Turns:
     """Parameters that make the votes as probable as given ones do.
 
     A turn is a vector: where the truth points, beside the direction that it has, along each shared error; then by how
-    much the truths that are expected of roles differ, in orthogonal contrasts.
+    much the truths that are expected of roles differ, in orthogonal contrasts, or from those without a role.
     """
 
     def __init__(self, layout: Layout, x: Array) -> None:
@@ -65,7 +66,8 @@ class Turns:
         own = np.concat([now.slope[:, None], now.loadings[:, self.shared]], axis=1)
         self.weights = np.concat([own, mean[None]])  # the last voter is the mean of all
         self.leaning = np.concat([now.leaning, now.mean_leaning[None]]) + self.weights[:, :1] * now.base
-        self.contrasts = helmert(layout.roles) if layout.base else np.zeros((0, layout.roles))
+        contrasts = helmert(layout.roles) if layout.whole and layout.roles else np.eye(layout.roles)
+        self.contrasts = contrasts if layout.base else np.zeros((0, layout.roles))
         self.start = np.concat([np.zeros(len(mean) - 1), self.contrasts @ now.base])
 
     def at(self, turn: Array) -> Array:
@@ -86,6 +88,11 @@ class Turns:
                 base=base,
             )
         )
+
+    def slopes(self) -> Array:
+        """Return how parameters change with a turn from the start on, ``(parameter, number)``."""
+        ends = [(self.at(self.start + step), self.at(self.start - step)) for step in _STEP * np.eye(len(self.start))]
+        return np.stack([(up - down) / 2 / _STEP for up, down in ends], axis=1)
 
     def log_prior(self, turn: Array) -> float:
         """Return how probable a turn is before any answer, up to a constant: all directions alike."""

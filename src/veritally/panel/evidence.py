@@ -24,6 +24,7 @@ from veritally.votes.rankings import Rankings
 
 FINAL = 400.0  # looks of a typical voter that make an answer final: an infinite number would break the search
 _TOGETHER = 2_000_000  # numbers in covariances of values that are worked on at once
+_FINEST = 0.01  # of how far values spread: no voter's are exact, also of one who always gives the same
 _LEVEL = 100.0  # the variance of the level of all values of a decision, over that of values around it
 
 
@@ -328,7 +329,19 @@ class ValueVotes(PanelVotes):
     @cached_property
     def spread(self) -> float:
         """About how far values lie from the level of their decision."""
-        return float(np.sqrt(np.nanmean(self.values**2))) or 1.0
+        return float(np.sqrt(np.mean(self.values[np.isfinite(self.values)] ** 2))) or 1.0
+
+    def spreads(self, voters: int) -> Array:
+        """Return about how far those of each voter lie from their mean, ``(voter,)``."""
+        there = np.isfinite(self.values)
+        number = np.sum(there, axis=-1)
+        away = np.where(there, self.values, 0)
+        away = np.where(there, away - (np.sum(away, axis=-1) / np.maximum(number, 1))[..., None], 0)
+        square, many = (np.zeros(voters + 1) for _ in range(2))  # the last is nobody
+        np.add.at(square, self.facts.members, np.sum(away**2, axis=-1))
+        np.add.at(many, self.facts.members, np.maximum(number - 1, 0))
+        found = np.sqrt(square / np.maximum(many, 1))[:-1]
+        return np.where(found > _FINEST * self.spread, found, self.spread)
 
     @cached_property
     def given(self) -> list["Given"]:
@@ -370,7 +383,9 @@ class ValueVotes(PanelVotes):
             own = np.concat([own, answer], axis=1)
             truths = np.where(answered, facts.answers[d, known], 0.0)
             residual = np.concat([np.where(there, x - leaning, 0.0), truths], axis=1)
-            own_variance = np.where(there, variance[d, i, j] / np.maximum(facts.times[d, i], 1e-300), 1.0)
+            times = np.maximum(facts.times[d, i], 1e-300)
+            rounded = np.where(there, (_FINEST * self.spread / unit) ** 2, 0.0)
+            own_variance = np.where(there, variance[d, i, j] / times + rounded, 1.0)
             own_variance = np.concat([own_variance, np.where(answered, 1 / FINAL, 1.0)], axis=1)
             alternative, both = np.concat([j, known], axis=1), np.concat([there, answered], axis=1)
             same = (alternative[:, :, None] == alternative[:, None]) * 1.0
@@ -386,13 +401,13 @@ class ValueVotes(PanelVotes):
             logs[rows] -= np.sum(both, axis=-1) * np.log(2 * np.pi) / 2 + np.sum(np.log(unit), axis=-1)
             bend = pull[:, :, None] * pull[:, None] - inverse  # twice the slope by the covariance
             by_weights = np.where(there[..., None], ((bend * same) @ own)[:, :voters], 0)
-            by_unit = pull[:, :voters] * x - 1 - np.sum(bend * level, axis=-1)[:, :voters]
-            diagonal = np.diagonal(bend, axis1=1, axis2=2)[:, :voters] / 2 / np.maximum(facts.times[d, i], 1e-300)
+            diagonal = np.diagonal(bend, axis1=1, axis2=2)[:, :voters]
+            by_unit = pull[:, :voters] * x - 1 - np.sum(bend * level, axis=-1)[:, :voters] - diagonal * rounded
             d = np.broadcast_to(d, i.shape)
             np.add.at(slope, (d, i), by_weights[..., 0])
             np.add.at(loading, (d, i), by_weights[..., 1:])
             np.add.at(noise, (d, i), np.where(there, by_unit, 0))
-            np.add.at(spread, (d, i, j), np.where(there, diagonal, 0))
+            np.add.at(spread, (d, i, j), np.where(there, diagonal / 2 / times, 0))
             np.add.at(push, (d, i, j), np.where(there, pull[:, :voters], 0))
         between, steps = self.scores_of_variance(now, spread, looks)
         leaning_scores = _onto_roles(push, facts.roles, now.leaning.shape[-1])

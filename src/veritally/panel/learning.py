@@ -18,7 +18,7 @@ from veritally.checks import real, whole
 from veritally.errors import InputError, quoted
 from veritally.panel.copies import copy_sets
 from veritally.panel.directions import turned
-from veritally.panel.evidence import PanelVotes, TwoWay
+from veritally.panel.evidence import PanelVotes, TwoWay, ValueVotes
 from veritally.panel.learned import LearnedPanel
 from veritally.panel.parameters import Layout, Parameters
 from veritally.panel.preparation import Prepared, RoleSource, levels_of, names_of, typical_count, votes_to_learn
@@ -31,7 +31,7 @@ Factors: TypeAlias = int | Literal["auto"]
 WEIGHT = 0.3  # of a decision without an answer, beside one with
 _MOST_FACTORS = 3  # that are tried
 _FEWEST = 2  # decisions
-_COPIED = 0.5  # correlation of errors from which on voters who vote alike are copies
+_COPIED = 0.35  # correlation of errors from which on voters who vote alike are copies
 _START = 0.5  # slope
 _VARIED = 1.05  # times by which counts have to differ, largest to smallest, for ω to be told from noise
 
@@ -72,6 +72,8 @@ class Lesson:
             raise InputError("a panel is learned from many decisions; these votes are one decision")
         if answers is None:
             answers = np.full((profile.batch[0], profile.shape[-1]), np.nan)
+        if np.isinf(np.asarray(answers, dtype=float)).any():
+            raise InputError("answers must be finite numbers, or NaN where nothing is known")
         if np.shape(answers) != (profile.batch[0], profile.shape[-1]):
             raise InputError(f"answers have the shape {np.shape(answers)}; these votes are {quoted(profile)}")
         answers = _telling(np.asarray(answers, dtype=float))
@@ -105,10 +107,11 @@ class Lesson:
             units=prepared.kind == "values",
             base=bool(np.any(facts.truth_roles >= 0)) and prepared.kind == "rankings",
             between=varied or prepared.kind == "values",
+            whole=bool(np.all(facts.roles[facts.counts > 0] >= 0)),
             leans=prepared.kind != "values" and bool(self.votes.answered.any()),
             bound=bound,
             private=np.where(bound, 0.0, signs),
-            typical_slope=_typical_slope(self.votes, prepared),
+            typical_slope=_typical_slope(self.votes),
             steps=steps,
         )
 
@@ -124,7 +127,11 @@ class Lesson:
             with stretch(0, 0.2):
                 x = search(some, layout, x, np.ones(int(answered.sum())), expected).x
         with stretch(0.2, 1):
-            found = search(self.votes, layout, x, self.weights, expected, None if heard is None else heard(factors))
+            kept = None if heard is None else heard(factors)
+            found = search(self.votes, layout, x, self.weights, expected, kept)
+            if not answered.any() and layout.unpack(found.x).mean_slope < 0:
+                # The votes are as probable if all see the opposite of the truth, but nobody would expect that.
+                found = search(self.votes, layout, layout.reversed(found.x), self.weights, expected, kept)
         return layout, found
 
     @property
@@ -211,7 +218,7 @@ def _made(lesson: Lesson, layout: Layout, found: Found) -> LearnedPanel:
         noise=frozen(np.exp(now.noise)),
         mean_slope=float(now.mean_slope),
         mean_loadings=frozen(np.where(means, now.mean_loadings, 0.0)),
-        base=frozen(now.base - (np.mean(now.base) if len(now.base) else 0)),
+        base=frozen(now.base - (np.mean(now.base) if len(now.base) and layout.whole else 0)),
         omega=float(np.exp(now.between / 2)),
         typical_count=typical,
         levels={name: float(count) for name, count in zip(names, worth, strict=True)} if names else {},
@@ -278,7 +285,7 @@ def _leanings(now: Parameters, covariance: Array, own: Array, layout: Layout) ->
     """Return leanings, which rankings tell only beside each other, with standard errors."""
     columns = own[:, 1 : 1 + layout.roles]
     blocks = covariance[columns[:, :, None], columns[:, None, :]]
-    if layout.units or layout.roles < 2:
+    if layout.units or layout.roles < 2 or not layout.whole:
         return now.leaning.copy(), np.sqrt(np.diagonal(blocks, axis1=1, axis2=2)).copy()
     centre = np.eye(layout.roles) - 1 / layout.roles
     return now.leaning @ centre, np.sqrt(np.diagonal(centre @ blocks @ centre, axis1=1, axis2=2)).copy()
@@ -331,31 +338,36 @@ def _standardised(answers: Array) -> Array:
 
 
 def _units(votes: PanelVotes, prepared: Prepared) -> Array:
-    """Return about the standard deviation of the noise of each voter's values: that of all, to start from."""
+    """Return about the standard deviation of the noise of each voter's values, to start from."""
     m = int(votes.facts.members.max(initial=0)) + 1
-    if prepared.kind != "values":
+    if not isinstance(votes, ValueVotes):
         return np.ones(m)
-    values = np.asarray(prepared.profile.values)
-    return np.full(m, max(_noise_of(values), 1e-9))
+    spreads = votes.spreads(m)
+    return np.maximum(spreads * _noise_of(_alike(votes, spreads)), 1e-9)
+
+
+def _alike(votes: ValueVotes, spreads: Array) -> Array:
+    """Return values in units of how far each voter's spread."""
+    return votes.values / spreads[votes.facts.members][..., None]
 
 
 def _noise_of(values: Array) -> float:
-    """Return about how far values are from what voter and alternative explain, by medians that few upset."""
+    """Return about how far values are from what voter and alternative explain."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of slices without a value
         rest = values - np.nanmean(values, axis=1, keepdims=True)
         rest = rest - np.nanmean(rest, axis=2, keepdims=True)
     rest = rest[np.isfinite(rest) & (rest != 0)]
-    return float(np.sqrt(np.mean(rest**2))) if len(rest) else float(np.nanstd(values)) or 1.0
+    return float(np.clip(np.sqrt(np.mean(rest**2)), 0.05, 1.0)) if len(rest) else 1.0
 
 
-def _typical_slope(votes: PanelVotes, prepared: Prepared) -> float:
+def _typical_slope(votes: PanelVotes) -> float:
     """Return about how far truths spread, in units of the noise."""
-    if prepared.kind != "values":
+    if not isinstance(votes, ValueVotes):
         return _START
-    values = np.asarray(prepared.profile.values)
-    rest = values - np.nanmean(values, axis=(1, 2), keepdims=True)
+    values = _alike(votes, votes.spreads(int(votes.facts.members.max(initial=0)) + 1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
+        rest = values - np.nanmean(values, axis=(1, 2), keepdims=True)
         spread = np.nanstd(np.nanmean(rest, axis=1))
-    return float(np.clip(spread / max(_noise_of(values), 1e-9), 0.2, 30.0))
+    return float(np.clip(spread / _noise_of(values), 0.2, 30.0))

@@ -7,12 +7,12 @@ import numpy as np
 
 from veritally.arrays import Array
 
-_WEIGHT = 0.7  # standard deviation of slopes and loadings around their means: alike, since votes do not tell them apart
+_WEIGHT = 0.5  # standard deviation of slopes and loadings around their means: alike, since votes do not tell them apart
 _SLOPE, _LOADING = 0.5, 1.0  # the same where votes are values; of slopes, over the larger of their mean and 1
 _LEANING, _BASE, _MEAN = 1.0, 1.0, 1.0  # standard deviations of the others
 _NOISE = 0.5  # of the logarithm of voters' units
 _BETWEEN = -2.0, 2.0  # log ω², and its standard deviation
-_COPIED = 2.0  # loading of copies on the error that they share, to start from
+_COPIED = 2.0  # loading of copies on the error that they share, to start from, and its standard deviation
 _STEP = 1.0  # standard deviation of the logarithm of what a level of confidence adds
 
 
@@ -82,6 +82,8 @@ class Layout:
         Whether truths are expected to differ by role.
     between
         Whether ω can be told.
+    whole
+        Whether every alternative has a role, so that leanings and expected truths are told only beside each other.
     leans
         Whether all voters may lean one way: answers are needed to tell this from truths that do.
     bound
@@ -100,6 +102,7 @@ class Layout:
     units: bool
     base: bool
     between: bool
+    whole: bool
     leans: bool
     bound: Array
     private: Array
@@ -153,6 +156,11 @@ class Layout:
         means = [[now.mean_slope], now.mean_loadings, now.mean_leaning]
         return np.concat([own.ravel(), *means, now.base, [between], now.steps])
 
+    def reversed(self, x: Array) -> Array:
+        """Return the same voters who follow the opposite of the truth."""
+        now = self.unpack(x)
+        return self.pack(now._replace(slope=-now.slope, mean_slope=-now.mean_slope))
+
     def start(self, noise: Array, seed: int) -> Array:
         """Return where to begin: all voters alike but for small loadings, since zero ones have no slope."""
         own = np.zeros((self.voters, self.width))
@@ -167,6 +175,7 @@ class Layout:
     def expected(self, start: Array) -> Array:
         """Return where each number is expected: 0, or where it began if it has a place of its own."""
         own = np.zeros((self.voters, self.width))
+        own[:, 0] = self.typical_slope
         own[:, -1] = np.mean(start[: own.size].reshape(own.shape)[:, -1])
         common = np.zeros(self.factors + 2 * self.roles)
         return np.concat([own.ravel(), [self.typical_slope], common, [_BETWEEN[0]], self.steps])
@@ -176,6 +185,7 @@ class Layout:
         slope, loading = (_SLOPE * max(1.0, self.typical_slope), _LOADING) if self.units else (_WEIGHT, _WEIGHT)
         own = np.zeros((self.voters, self.width))
         own[:, 0], own[:, 1 : 1 + self.roles], own[:, 1 + self.roles : -1] = slope, _LEANING, loading
+        own[:, 1 + self.roles : -1][self.private != 0] = _COPIED
         own[:, -1] = _NOISE
         means = [max(1.0, self.typical_slope), *[_MEAN] * self.factors, *[_LEANING] * self.roles]
         rest = [*means, *[_BASE] * self.roles, _BETWEEN[1], *[_STEP] * len(self.steps)]

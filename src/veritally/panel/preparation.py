@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from veritally.arrays import Array
 from veritally.errors import InputError
 from veritally.inference.dispersion import log_typical_count
 from veritally.panel.evidence import FINAL, Facts, PairVotes, PanelVotes, RankedVotes, TwoWay, ValueVotes
-from veritally.votes.labels import Labels
+from veritally.votes.labels import Labels, require_known
 from veritally.votes.layout import somebody_saw
 from veritally.votes.pairs import Pairs
 from veritally.votes.profile import Profile
@@ -61,6 +61,8 @@ class Prepared:
             )
         if kind == "pairs" and source == "alternatives":
             raise InputError("roles by alternatives are not for comparisons; these have a first and a second place")
+        if source not in (None, *get_args(RoleSource)):
+            require_known(source, ("alternatives", "column"), "roles")
         if source is None:
             source = "column" if profile.ballots.roles is not None else "none"
             if kind == "pairs":
@@ -176,7 +178,9 @@ def votes_to_learn(prepared: Prepared, voters: tuple[str, ...], answers: Array, 
     counts, times = np.asarray(ballots.counts), np.asarray(ballots.effective_multiplicity)
     seen = (counts > 0) & (times > 0)[..., None]
     roles = roles_of(prepared, prepared.roles)
-    truth_roles = expected_roles(roles, seen) if with_base else np.full(answers.shape, -1)
+    truth_roles = expected_roles(roles, seen)
+    if not with_base or np.any((roles != truth_roles[:, None]) & seen):  # some ballots give it another role
+        truth_roles = np.full(answers.shape, -1)
     who = members(profile, voters)
     facts = Facts(who, roles, truth_roles, counts / typical_count(profile), levels_of(profile)[2], times, answers)
     if isinstance(ballots, Values):

@@ -23,7 +23,7 @@ _MEMORY = 30  # steps from which curvature is learned
 _FLAT, _NEARLY_FLAT = 0.01, 0.3  # slope at the end, in units in which the curvature is about 1
 _REACH = 3.0  # prior standard deviations that one step may go, all numbers together, over the root of how many
 _SMALL, _SMALL_INEXACT = 2e-4, 1e-3  # of log-probability that the next step would bring, for each number
-_MOST = 300  # parameters whose curvature is found by differences
+_MOST = 500  # parameters whose curvature is found by differences
 _DIFFERENCE = 1e-3
 _TELLING = 1000  # decisions without answers by which it is found
 _ROTATING = 0.2  # curvature, over that of the prior
@@ -145,11 +145,13 @@ def covariance_at(votes: PanelVotes, layout: Layout, found: Found, weights: Arra
     many parameters, the curvature is that of the search.
     """
     free = layout.free
-    if not votes.exact or np.count_nonzero(free) > _MOST:
+    if not votes.exact:
         return found.covariance
     prior = layout.precision()[np.ix_(free, free)]
     every = layout.scores(votes.evidence(layout.unpack(found.x))[1], votes.facts.members)[:, free]
     spread = (every * weights[:, None] ** 2).T @ every + prior
+    if np.count_nonzero(free) > _MOST:
+        return _placed(np.linalg.inv((every * weights[:, None]).T @ every + prior), spread, free)
     votes, weights = _some(votes, weights)
     _, table, near = votes.evidence(layout.unpack(found.x))
     scores = layout.scores(table, votes.facts.members)[:, free]
@@ -160,10 +162,16 @@ def covariance_at(votes: PanelVotes, layout: Layout, found: Found, weights: Arra
         own = layout.scores(votes.evidence(layout.unpack(moved), near)[1], votes.facts.members)[:, free]
         curvature[row] -= weights @ (own - scores) / _DIFFERENCE
         report(row / len(prior))
-    root = np.sqrt(np.diag(prior))
-    values, vectors = np.linalg.eigh((curvature + curvature.T) / 2 / (root[:, None] * root))
-    vectors = vectors / root[:, None]
+    # In units in which the curvature of what is expected is 1 all round.
+    units = np.linalg.inv(np.linalg.cholesky(prior))
+    values, vectors = np.linalg.eigh(units @ (curvature + curvature.T) @ units.T / 2)
+    vectors = units.T @ vectors
     inverse = (vectors * np.where(values > _ROTATING, 1 / np.maximum(values, _ROTATING), 0)) @ vectors.T
+    return _placed(inverse, spread, free)
+
+
+def _placed(inverse: Array, spread: Array, free: Array) -> Array:
+    """Return the sandwich, with 0 for parameters that are not learned."""
     made = np.zeros((len(free), len(free)))
     made[np.ix_(free, free)] = inverse @ spread @ inverse
     return made
@@ -210,12 +218,9 @@ def _climbed(
 
 
 def _covariance(now: Point, curvature: Array, free: Array, weights: Array, prior: Array) -> Array:
-    """Return the sandwich: how parameters vary if other decisions of the kind had been given."""
-    inverse = np.linalg.inv(curvature)
+    """Return how parameters vary if other decisions of the kind had been given."""
     spread = (now.scores * weights[:, None] ** 2).T @ now.scores + prior
-    made = np.zeros((len(free), len(free)))
-    made[np.ix_(free, free)] = inverse @ spread @ inverse
-    return made
+    return _placed(np.linalg.inv(curvature), spread, free)
 
 
 def _integrated(now: Point, away: Array, prior: Array) -> float:
