@@ -159,7 +159,9 @@ class Question:
         _require_evidence(np.where(profile.ballots.mask, 0.0, -np.inf), profile, choose)
         ignores_panel = panel is None and not _takes_panel(info) and Panel.of(profile) is not None
         panel = _panel_for(info, panel, profile)
-        remarks = tuple(oddity.sentence for oddity in odd_voters(profile, None if panel is None else panel.group_of))
+        odd = odd_voters(profile, None if panel is None else panel.group_of)
+        learned = isinstance(panel, LearnedPanel)  # which knows who leans to a place
+        remarks = tuple(oddity.sentence for oddity in odd if not (learned and oddity.what == "position"))
         if panel is not None:
             remarks += panel.remarks(profile)
         elif isinstance(profile.ballots, Pairs) and _takes_panel(info):

@@ -96,8 +96,8 @@ def learn_panel(
     return panel
 
 
-def _p_best(panel: LearnedPanel, profile: Profile) -> Array:
-    """Return P(best) by a panel."""
+def _p_best(panel: LearnedPanel | None, profile: Profile) -> Array:
+    """Return P(best) by a panel, or without one."""
     import warnings
 
     with warnings.catch_warnings():
@@ -109,6 +109,8 @@ def _answers(given: Any, profile: Profile) -> Array:
     """Return answers as an array, whatever form they were given in."""
     if isinstance(given, np.ndarray):
         return np.asarray(given, dtype=float)
+    if isinstance(given, list | tuple):
+        raise InputError("answers are an array, a file, a frame or a dictionary, not a list; use numpy.array")
     return read_answers(given, profile)
 
 

@@ -12,7 +12,7 @@ from veritally.cli.screen import say
 from veritally.errors import InputError, InputNote
 from veritally.files import refuse_to_replace
 from veritally.io.votes import read
-from veritally.panel.learned import FORMAT
+from veritally.panel.base import LEARNED
 from veritally.progress import listening
 
 _RECURRING = 5  # alternatives in all decisions, up to which they may be roles
@@ -85,8 +85,17 @@ def panel(
         profile = read(file, **options)
     _suggest_roles(profile, roles)
     state = None if out is None else f"{out}.state"
-    with progress_bar(f"Learning from {Path(file).name}") as show, listening(show):
-        learned = learn_panel(profile, answers, factors=number, roles=roles, check=check or 0, seed=seed, state=state)
+    if state is not None and Path(state).exists():
+        say(f"Going on from {state}, if the votes are the same", err=True)
+    try:
+        with progress_bar(f"Learning from {Path(file).name}") as show, listening(show):
+            learned = learn_panel(
+                profile, answers, factors=number, roles=roles, check=check or 0, seed=seed, state=state
+            )
+    except KeyboardInterrupt:
+        kept = "nothing is kept; with --out it could go on later" if state is None else "repeat the command to go on"
+        say(f"Stopped; {kept}", err=True)
+        raise
     if out is not None:
         learned.write(out)
         say(f"Saved {out}", err=True)
@@ -133,6 +142,9 @@ def _print(learned: Any, lines: list[str], rows: list[dict[str, Any]]) -> None:
             line += f"  {row['leaning']:+8.2f} ± {row['leaning_error']:.2f}".rjust(18)
         say(f"{line}  {row['worth_without']:7.1f}  {row['verdict']}".rstrip())
     say("Skill: how strongly a voter follows the truth, in units of the voter's own noise; 0 is chance.")
+    say("Average: clearly better or worse than the average voter. Without: what the panel is worth without the voter.")
+    if leaning is not None and leaning[0] != "leniency":
+        say(f"{leaning[0][0].upper()}{leaning[0][1:]}: what a voter adds there; below 0 for the other one.")
     for line in lines:
         say(line)
 
@@ -143,7 +155,7 @@ def _require_files(out: str | None, table: str | None, plot: str | None, force: 
         from veritally.plots import require_picture
 
         require_picture(plot, force)
-    for path, suffix, mark in ((out, ".json", FORMAT.encode()), (table, ".csv", b"voter,decisions,skill")):
+    for path, suffix, mark in ((out, ".json", LEARNED.encode()), (table, ".csv", b"voter,decisions,skill")):
         if path is None:
             continue
         if Path(path).suffix.lower() != suffix:
@@ -162,7 +174,8 @@ def _suggest_roles(profile: Any, roles: str | None) -> None:
     if roles is not None or profile.ballots.roles is not None or not profile.batch or labels.names is None:
         return
     every = {name for own in labels.names for name in own} if labels.each else set(labels.names)
-    if len(every) <= _RECURRING and profile.kind not in ("pairs", "values"):
+    two_way = profile.kind == "pairs" and profile.shape[-1] == 2
+    if len(every) <= _RECURRING and (two_way or profile.kind not in ("pairs", "values")):
         names = ", ".join(map(str, sorted(every, key=str)))
         warnings.warn(
             f"the same alternatives recur ({names}); add --roles alternatives if voters may lean to one of them",

@@ -9,6 +9,7 @@ import polars as pl
 from veritally.arrays import Array
 from veritally.errors import InputError, quoted
 from veritally.io import frames, spelling
+from veritally.io.columns import Source, candidates
 from veritally.io.numbers import plain_numbers
 from veritally.io.votes import load
 from veritally.votes.labels import find, first_few
@@ -40,6 +41,8 @@ def read_answers(source: Any, profile: Profile) -> Array:
         source = pl.DataFrame({"decision": [str(d) for d in source], "best": [str(best) for best in source.values()]})
     table, place = load(source, "answers")
     table = table.rename(frames.plain_names(table.columns, _COLUMNS))
+    if "decision" not in table.columns and len(items := candidates("item", Source(table, place))) == 1:
+        table = table.rename({items[0]: "decision"})  # the question, as logs of judges have it
     wanted = ("decision", "best") if "best" in table.columns else ("decision", "alternative", "truth")
     if not set(wanted) <= set(table.columns):
         found = first_few(table.columns, 12)

@@ -6,6 +6,8 @@ from typing import Any
 
 from veritally.votes.profile import Profile
 
+LEARNED = "veritally learned panel"  # the format of files with one
+
 
 class AnyPanel(ABC):
     """What is known of voters besides how much they saw."""

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from typing import Any, get_args
 
@@ -13,7 +13,7 @@ from veritally.checks import real, usable_path
 from veritally.document import Table, html_table
 from veritally.errors import InputError, quoted
 from veritally.files import write_whole
-from veritally.panel.base import AnyPanel
+from veritally.panel.base import LEARNED, AnyPanel
 from veritally.panel.checks import checked_names
 from veritally.panel.preparation import (
     PanelKind,
@@ -26,11 +26,10 @@ from veritally.panel.preparation import (
     roles_of,
 )
 from veritally.votes.ballots import Traits, frozen
-from veritally.votes.labels import first_few, require_known
+from veritally.votes.labels import Labels, first_few, require_known
 from veritally.votes.profile import Profile
 
 VERSION = 1
-FORMAT = "veritally learned panel"
 _NAMES = ("voters", "roles", "copies", "opposite")
 WITHOUT_ANSWERS = "no answers were given, so how sure this is assumes that what the voters have in common is the truth"
 
@@ -152,15 +151,17 @@ class LearnedPanel(AnyPanel):
     def remarks(self, profile: Profile) -> tuple[str, ...]:
         """Return warnings: voters the panel does not know, and what its sureness rests on."""
         found = []
-        labels = profile.voter_labels
-        every = {
-            str(name)
-            for d in range(profile.batch[0] if profile.batch else 1)
-            for name in labels.at(d if labels.each else None)
-        }
+        every = _all_names(profile.voter_labels, profile)
         unknown = sorted(every - set(self.voters))
+        if len(unknown) == len(every):
+            raise InputError(f"the panel knows none of these voters; it knows {first_few(self.voters, 5)}")
         if unknown:
             found.append(f"the panel does not know {first_few(unknown, 5)}: counted as the average voter")
+        if self.role_source == "alternatives":
+            strange = sorted(_all_names(profile.alternative_labels, profile) - set(self.roles))
+            if strange:
+                known = first_few(self.roles, 5)
+                found.append(f"the panel knows how voters lean to {known}, and nothing of {first_few(strange, 5)}")
         if self.assumption is not None:
             found.append(self.assumption)
         if not self.converged:
@@ -176,10 +177,11 @@ class LearnedPanel(AnyPanel):
             profile = as_two_way(profile)
         if source == "column" and profile.ballots.roles is None:
             source = "none"
-        prepared = Prepared.of(profile, source, two_way=self.kind == "rankings")
+        by_name = source == "alternatives"
+        prepared = Prepared.of(profile, "none" if by_name else source, two_way=self.kind == "rankings")
         if prepared.kind != self.kind:
             raise InputError(f"this panel was learned from {self.kind}, but these votes are {profile.kind}")
-        return prepared
+        return replace(prepared, source=source, roles=self.roles) if by_name else prepared
 
     def _with_traits(self, prepared: Prepared) -> Profile:
         """Do so, in units of the noise of one observation."""
@@ -285,7 +287,7 @@ class LearnedPanel(AnyPanel):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain objects, ready for JSON."""
-        made: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+        made: dict[str, Any] = {"format": LEARNED, "version": VERSION}
         for field in fields(self):
             value = getattr(self, field.name)
             made[field.name] = value.tolist() if isinstance(value, np.ndarray) else value
@@ -340,6 +342,12 @@ class LearnedPanel(AnyPanel):
 
     def __repr__(self) -> str:
         return f"LearnedPanel({len(self.voters)} voters, {self.decisions} decisions, {self.answers} answered)"
+
+
+def _all_names(labels: Labels, profile: Profile) -> set[str]:
+    """Return the names in all decisions."""
+    decisions = range(profile.batch[0]) if labels.each else [None]
+    return {str(name) for d in decisions for name in labels.at(d)}
 
 
 def _require_sound(own: Mapping[str, Any]) -> None:

@@ -31,6 +31,7 @@ Factors: TypeAlias = int | Literal["auto"]
 WEIGHT = 0.3  # of a decision without an answer, beside one with
 _MOST_FACTORS = 3  # that are tried
 _FEWEST = 2  # decisions
+_TELLING = 1000  # decisions without answers that tell how many errors are shared
 _COPIED = 0.35  # correlation of errors from which on voters who vote alike are copies
 _START = 0.5  # slope
 _VARIED = 1.05  # times by which counts have to differ, largest to smallest, for ω to be told from noise
@@ -134,6 +135,15 @@ class Lesson:
                 found = search(self.votes, layout, layout.reversed(found.x), self.weights, expected, kept)
         return layout, found
 
+    def some(self) -> "Lesson":
+        """Return as many of the decisions as tell how many errors are shared: all with answers, some of the others."""
+        rest = np.flatnonzero(~self.votes.answered)
+        if len(rest) <= _TELLING:
+            return self
+        chosen = rest[np.linspace(0, len(rest) - 1, _TELLING).astype(int)]
+        rows = np.sort(np.concat([np.flatnonzero(self.votes.answered), chosen]))
+        return replace(self, votes=self.votes.take(rows))
+
     @property
     def weights(self) -> Array:
         """What each decision counts, ``(decision,)``."""
@@ -178,16 +188,21 @@ def _learned(lesson: Lesson, factors: Factors, resumed: dict[int, Array], heard:
         return lesson.learn(0, resumed.get(0), heard)
     if factors != "auto":
         return lesson.learn(factors, resumed.get(factors), heard)
+    some = lesson.some()
     best: tuple[Layout, Found] | None = None
-    for number in range(min(_MOST_FACTORS, len(lesson.voters) - 1) + 1):
-        with stretch(number / (_MOST_FACTORS + 1), (number + 1) / (_MOST_FACTORS + 1)):
-            tried = lesson.learn(number, resumed.get(number), heard)
-        if best is not None and tried[1].log_evidence < best[1].log_evidence:
+    number = 0
+    for tried in range(min(_MOST_FACTORS, len(lesson.voters) - 1) + 1):
+        with stretch(tried / (_MOST_FACTORS + 2), (tried + 1) / (_MOST_FACTORS + 2)):
+            own = some.learn(tried, None, None) if some is not lesson else some.learn(tried, resumed.get(tried), heard)
+        if best is not None and own[1].log_evidence < best[1].log_evidence:
             break
-        best = tried
-    report(1.0)
+        best, number = own, tried
     assert best is not None
-    return best
+    if some is lesson:
+        report(1.0)
+        return best
+    with stretch((_MOST_FACTORS + 1) / (_MOST_FACTORS + 2), 1):
+        return lesson.learn(number, resumed.get(number, best[1].x), heard)
 
 
 def _made(lesson: Lesson, layout: Layout, found: Found) -> LearnedPanel:
@@ -237,12 +252,12 @@ def held_out(
     profile: Profile,
     answers: Array,
     folds: int,
-    predict: Callable[[LearnedPanel, Profile], Array],
+    predict: Callable[[LearnedPanel | None, Profile], Array],
     **settings: Any,
 ) -> dict[str, float]:
     """Say how well a panel predicts answers that were held out, in so many folds of the answered decisions.
 
-    ``predict`` returns P(best) of each alternative, ``(decision, alternative)``.
+    ``predict`` returns P(best) of each alternative by a panel, or without one, ``(decision, alternative)``.
     """
     answers = _telling(answers)
     whole = np.all(np.isfinite(answers) | ~np.asarray(profile.ballots.mask), axis=-1)  # whose best is known
@@ -250,7 +265,7 @@ def held_out(
     if len(answered) < 2 * folds:
         raise InputError(f"{len(answered)} answers are too few for {folds} folds; give at least two for each")
     order = np.random.default_rng((settings.get("seed", 0), 22)).permutation(answered)
-    rows, right, said, loss = 0, 0.0, 0.0, []
+    rows, right, without, said, loss = 0, 0.0, 0.0, 0.0, []
     for fold in range(folds):
         out = np.sort(order[fold::folds])
         some = answers.copy()
@@ -260,9 +275,10 @@ def held_out(
             p_best = predict(panel, profile.rows(out))
         truth = np.where(np.isfinite(answers[out]), answers[out], -np.inf)
         best = truth == np.max(truth, axis=-1, keepdims=True)
-        first = np.argmax(p_best, axis=-1)
         rows += len(out)
-        right += float(np.sum(best[np.arange(len(out)), first]))
+        right += float(np.sum(best[np.arange(len(out)), np.argmax(p_best, axis=-1)]))
+        alone = np.argmax(predict(None, profile.rows(out)), axis=-1)
+        without += float(np.sum(best[np.arange(len(out)), alone]))
         said += float(np.sum(np.max(p_best, axis=-1)))
         loss += list(-np.log(np.maximum(np.sum(np.where(best, p_best, 0), axis=-1), 1e-3)))
     errors = np.array(loss)
@@ -270,6 +286,7 @@ def held_out(
         "answers": float(rows),
         "right": right / rows,
         "right_error": float(np.sqrt(right / rows * (1 - right / rows) / rows)),
+        "right_without": without / rows,
         "said": said / rows,
         "log_loss": float(np.mean(errors)),
         "log_loss_error": float(np.std(errors) / np.sqrt(rows)),

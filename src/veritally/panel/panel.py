@@ -16,7 +16,7 @@ from veritally.document import Table, html_table
 from veritally.errors import InputError, quoted
 from veritally.files import write_whole
 from veritally.inference.dispersion import log_typical_count
-from veritally.panel.base import AnyPanel
+from veritally.panel.base import LEARNED, AnyPanel
 from veritally.panel.checks import (
     Strength,
     checked_correlation,
@@ -260,6 +260,8 @@ class Panel(AnyPanel):
     @classmethod
     def from_dict(cls, given: Any) -> "Panel":
         """Return the panel that :meth:`to_dict` wrote."""
+        if isinstance(given, dict) and given.get("format") == LEARNED:
+            raise InputError("is a learned panel; read it with read_panel")
         if not isinstance(given, dict) or given.get("format") != _FORMAT:
             raise InputError(f'is not a panel; it needs "format": "{_FORMAT}" and "version": {VERSION}')
         version = given.get("version")

@@ -109,9 +109,9 @@ def leaning_of(panel: LearnedPanel) -> tuple[str, Array, Array] | None:
         return "leniency", spread * panel.noise, panel.leaning_error[:, 0] * panel.noise
     if panel.role_source == "position":
         return "towards first", panel.leaning[:, 0], panel.leaning_error[:, 0]
-    if len(panel.roles) == 2:  # centred, so that the two are each other's opposite
-        second = panel.roles[1]
-        return f"towards {second}", 2 * panel.leaning[:, 1], 2 * panel.leaning_error[:, 1]
+    if len(panel.roles) == 2:
+        apart = panel.leaning[:, 1] - panel.leaning[:, 0]
+        return f"towards {panel.roles[1]}", apart, np.sum(panel.leaning_error, axis=-1)
     return None
 
 
@@ -138,6 +138,7 @@ def voter_rows(panel: LearnedPanel) -> list[dict[str, Any]]:
         }
         if leaning is not None:
             row["leaning"], row["leaning_error"] = float(leaning[1][i]), float(leaning[2][i])
+            row["leaning_is"] = leaning[0]
         row["worth_without"] = float(without[i])
         row["verdict"] = ", ".join(named.get(panel.voters[i], []))
         rows.append(row)
@@ -162,7 +163,8 @@ def sentences(panel: LearnedPanel) -> list[str]:
         own = panel.checked
         right = f"right in {own['right']:.0%} ± {own['right_error']:.0%}, said {own['said']:.0%}"
         loss = f"log loss {own['log_loss']:.3f} ± {own['log_loss_error']:.3f}"
-        lines.append(f"On {own['answers']:.0f} answers that were held out: {right}, {loss}.")
+        beside = f"The same votes without the panel: right in {own['right_without']:.0%}."
+        lines.append(f"On {own['answers']:.0f} answers that were held out: {right}, {loss}. {beside}")
     if not panel.converged:
         lines.append("The search did not arrive; more decisions or answers may help.")
     return lines
