@@ -178,3 +178,35 @@ def test_an_order_by_another_name(same_as_tidy):
     assert "ranking is read as order, judge as voter" in same_as_tidy(
         tidy.replace("voter,order", "judge,ranking"), tidy
     )
+
+
+def words(judges=("gpt", "claude", "llama"), questions=30):
+    return [
+        {"judge": judge, "question": f"q{k}", "verdict": "yes" if (k + i) % 3 else "no"}
+        for k in range(questions)
+        for i, judge in enumerate(judges)
+    ]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
+def test_one_word_for_each_question_is_a_favourite_among_the_words(tmp_path, suffix):
+    path = tmp_path / f"log{suffix}"
+    path.write_text(lines(words()) if suffix == ".jsonl" else pl.DataFrame(words()).write_csv())
+    with pytest.warns(vt.InputNote, match="verdict is read as favourite among no, yes, judge as voter, question as"):
+        profile = vt.read(path)
+    assert profile.shape == (30, 3, 2)
+    assert profile.decision(0).alternatives == ("no", "yes")
+    assert profile.decision(0).ranks[:, 0].tolist() == [1.0, 2.0, 2.0]
+
+
+def test_a_verdict_given_twice_counts_once(tmp_path):
+    path = tmp_path / "log.jsonl"
+    rows = [
+        {"judge": row["judge"], "decision": row["question"], "ranking": [row["verdict"], "maybe"]} for row in words()
+    ]
+    path.write_text(lines([*rows, rows[4]]))
+    with pytest.warns(vt.InputNote, match="1 repeated verdict is left out"):
+        assert vt.read(path).shape == (30, 3, 3)
+    path.write_text(lines([*rows, rows[4] | {"ranking": ["maybe", "yes"]}]))
+    with pytest.raises(vt.InputError, match="row 91: 'claude' has another verdict on 'q1' than in row 5; keep one"):
+        vt.read(path)

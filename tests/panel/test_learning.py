@@ -337,3 +337,77 @@ def test_a_damaged_state_or_panel_is_no_traceback(tmp_path):
     for name, value in {"omega": None, "typical_count": 0, "noise": [], "levels": [1], "voters": "abcdef"}.items():
         with pytest.raises(vt.InputError):
             vt.LearnedPanel.from_dict(panel.to_dict() | {name: value})
+
+
+def test_many_answers_leave_the_truth_where_it_is():
+    """Directions are drawn about as far as answers leave them open, also where that is very near."""
+    slope, loadings = np.linspace(0.4, 1.6, 6), np.stack([np.full(6, 0.8), np.linspace(-1, 1, 6)], axis=1)
+    profile, truth, _ = simulated("two", 900, slope=slope, loadings=loadings, seed=4)
+    lesson = Lesson.of(profile, truth, "alternatives", 0.3, 0)
+    layout, found = lesson.learn(2, None, None)
+    moved = [layout.unpack(turned(lesson.votes, layout, found.x, seed)) for seed in (0, 1)]
+    assert np.max(np.abs(moved[0].slope - moved[1].slope)) < 0.02
+    before, after = (float(np.sum(lesson.votes.evidence(now)[0])) for now in (layout.unpack(found.x), moved[0]))
+    assert after > before - 2
+
+
+def test_voters_who_agree_are_not_reversed_without_answers():
+    for seed in range(6):
+        profile, _, _ = simulated("two", 20, 5, seed=seed, slope=np.full(5, 0.5), loadings=np.zeros((5, 2)))
+        assert np.mean(vt.learn_panel(profile).slope) > 0
+
+
+def test_a_voter_who_always_gives_the_same_value_tells_nothing():
+    profile, truth, _ = simulated("values", 60, 4, slope=np.array([2.0, 1.5, 1.0, 1.0]), loadings=np.zeros((4, 2)))
+    values = np.array(profile.values)
+    values[:, 3] = 3.0
+    panel = vt.learn_panel(vt.Profile(values=values, counts=profile.counts, voters=list("abcd")), truth)
+    assert panel.converged
+    assert np.isfinite(panel.slope).all()
+    assert abs(panel.slope[3]) < 0.4 < np.min(panel.slope[:3])
+
+
+def test_units_of_one_voter_may_be_larger():
+    profile, truth, _ = simulated("values", 80, 4, slope=np.full(4, 1.5), loadings=np.zeros((4, 2)))
+    values = np.array(profile.values)
+    values[:, 3] *= 1000
+    panel = vt.learn_panel(vt.Profile(values=values, counts=profile.counts, voters=list("abcd")), truth, factors=0)
+    assert panel.converged
+    assert panel.noise[3] > 100 * np.max(panel.noise[:3])
+
+
+def test_a_role_may_stand_beside_none():
+    """Truths of one role are higher; the other alternative has no role. It is as with two roles."""
+    random = np.random.default_rng(7)
+    truth = random.normal(size=(300, 2)) + np.array([1.5, 0.0])
+    seen = truth[:, None] + random.normal(size=(300, 4, 2))
+    ranks = np.argsort(np.argsort(-seen)) + 1.0
+    found = []
+    for roles in ([0.0, -1.0], [0.0, 1.0]):
+        profile = vt.Profile(ranks=ranks, voters=list("abcd"))
+        ballots = profile.ballots.with_roles(np.broadcast_to(np.array(roles), ranks.shape).copy())
+        profile = profile.with_ballots(ballots, role_names=("own", "other")[: 1 + int(roles[1] > 0)])
+        panel = vt.learn_panel(profile, np.where(np.arange(300)[:, None] < 200, truth, np.nan), factors=0)
+        found.append(np.asarray(vt.decide(profile, panel=panel, tie_break="first").p_best)[200:, 0])
+    assert np.max(np.abs(found[0] - found[1])) < 0.05
+
+
+def test_a_panel_of_other_people_is_refused():
+    profile, truth, _ = simulated("two")
+    panel = vt.learn_panel(profile, truth, factors=0, roles="alternatives")
+    new = vt.Profile(order=[["yes", "no"], ["no", "yes"]], voters=["Xu", "Yan"])
+    with pytest.raises(vt.InputError, match="knows none of these voters"):
+        vt.decide(new, panel=panel)
+    other = vt.Profile(order=[["true", "false"]], voters=["v0"])
+    with pytest.warns(vt.InputWarning, match="nothing of false, true"):
+        vt.decide(other, panel=panel)
+
+
+def test_answers_and_roles_that_cannot_be_are_refused():
+    profile, truth, _ = simulated("two")
+    with pytest.raises(vt.InputError, match="finite numbers"):
+        vt.learn_panel(profile, np.where(truth > 0, np.inf, truth))
+    with pytest.raises(vt.InputError, match="roles 'foo' is unknown"):
+        vt.learn_panel(profile, truth, roles="foo")
+    with pytest.raises(vt.InputError, match="not a list"):
+        vt.learn_panel(profile, truth.tolist())

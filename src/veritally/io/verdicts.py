@@ -76,7 +76,8 @@ def _once(source: Source) -> Source:
                 f"{source.place(row)}: {quoted(judge)} has another verdict on {quoted(decision)} than in {before}; "
                 "keep one of them"
             )
-    return source.filtered(~again, f"{number} {'verdict' if number == 1 else 'verdicts'} given twice count once")
+    repeated = "1 repeated verdict is" if number == 1 else f"{number} repeated verdicts are"
+    return source.filtered(~again, f"{repeated} left out")
 
 
 def _is_list(column: pl.Series) -> bool:

@@ -7,8 +7,8 @@ import numpy as np
 
 from veritally.arrays import Array
 
-_WEIGHT = 0.5  # standard deviation of slopes and loadings around their means: alike, since votes do not tell them apart
-_SLOPE, _LOADING = 0.5, 1.0  # the same where votes are values; of slopes, over the larger of their mean and 1
+_WEIGHT = 0.7  # standard deviation of slopes and loadings around their means: alike, since votes do not tell them apart
+_SLOPE, _LOADING = 1.0, 1.0  # the same where votes are values; of slopes, over the larger of their mean and 1
 _LEANING, _BASE, _MEAN = 1.0, 1.0, 1.0  # standard deviations of the others
 _NOISE = 0.5  # of the logarithm of voters' units
 _BETWEEN = -2.0, 2.0  # log ω², and its standard deviation
