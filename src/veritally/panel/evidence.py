@@ -86,6 +86,12 @@ class PanelVotes(ABC):
         """Say in which decisions the answer is known, ``(decision,)``."""
         return np.any(np.isfinite(self.facts.answers), axis=-1)
 
+    def telling(self, most: int) -> Array:
+        """Return the places of all decisions with answers, and of at most so many others, evenly chosen."""
+        rest = np.flatnonzero(~self.answered)
+        chosen = rest[np.linspace(0, len(rest) - 1, most).astype(int)] if len(rest) > most else rest
+        return np.sort(np.concat([np.flatnonzero(self.answered), chosen]))
+
     def variances(self, now: Parameters) -> tuple[Array, Array]:
         """Return the variance of each mean, and the part that counts tell, ``(decision, voter, alternative)``."""
         facts = self.facts
@@ -345,12 +351,11 @@ class ValueVotes(PanelVotes):
 
     @cached_property
     def given(self) -> list["Given"]:
-        """The values that were given, of decisions with about as many of them together."""
+        """The values that were given: decisions with about as many of them are together, while memory holds them."""
         facts = self.facts
         there = np.isfinite(self.values) & (facts.times > 0)[..., None]
         number = np.sum(there, axis=(1, 2))
         order = np.argsort(number, kind="stable")
-        # as many as make the next one larger by more than a quarter, or that fill the memory
         parts, first = [], 0
         for k in range(1, len(order) + 1):
             if (

@@ -149,7 +149,10 @@ class LearnedPanel(AnyPanel):
         return made.decision(0) if single else made
 
     def remarks(self, profile: Profile) -> tuple[str, ...]:
-        """Return warnings: voters the panel does not know, and what its sureness rests on."""
+        """Return warnings: whom and what the panel does not know, and what its sureness rests on.
+
+        Votes by nobody whom it knows are refused.
+        """
         found = []
         every = _all_names(profile.voter_labels, profile)
         unknown = sorted(every - set(self.voters))

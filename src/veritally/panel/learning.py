@@ -137,12 +137,8 @@ class Lesson:
 
     def some(self) -> "Lesson":
         """Return as many of the decisions as tell how many errors are shared: all with answers, some of the others."""
-        rest = np.flatnonzero(~self.votes.answered)
-        if len(rest) <= _TELLING:
-            return self
-        chosen = rest[np.linspace(0, len(rest) - 1, _TELLING).astype(int)]
-        rows = np.sort(np.concat([np.flatnonzero(self.votes.answered), chosen]))
-        return replace(self, votes=self.votes.take(rows))
+        rows = self.votes.telling(_TELLING)
+        return self if len(rows) == len(self.votes.answered) else replace(self, votes=self.votes.take(rows))
 
     @property
     def weights(self) -> Array:

@@ -152,7 +152,10 @@ def covariance_at(votes: PanelVotes, layout: Layout, found: Found, weights: Arra
     spread = (every * weights[:, None] ** 2).T @ every + prior
     if np.count_nonzero(free) > _MOST:
         return _placed(np.linalg.inv((every * weights[:, None]).T @ every + prior), spread, free)
-    votes, weights = _some(votes, weights)
+    rows = votes.telling(_TELLING)
+    rest = np.count_nonzero(~votes.answered)
+    more = np.where(votes.answered, 1.0, max(1.0, rest / _TELLING)) * weights  # each of the others counts for several
+    votes, weights = votes.take(rows), more[rows]
     _, table, near = votes.evidence(layout.unpack(found.x))
     scores = layout.scores(table, votes.facts.members)[:, free]
     curvature = prior.copy()
@@ -175,17 +178,6 @@ def _placed(inverse: Array, spread: Array, free: Array) -> Array:
     made = np.zeros((len(free), len(free)))
     made[np.ix_(free, free)] = inverse @ spread @ inverse
     return made
-
-
-def _some(votes: PanelVotes, weights: Array) -> tuple[PanelVotes, Array]:
-    """Return all decisions with answers and some of the others, evenly chosen, which count for all of these."""
-    rest = np.flatnonzero(~votes.answered)
-    if len(rest) <= _TELLING:
-        return votes, weights
-    chosen = rest[np.linspace(0, len(rest) - 1, _TELLING).astype(int)]
-    rows = np.sort(np.concat([np.flatnonzero(votes.answered), chosen]))
-    more = np.where(votes.answered, 1.0, len(rest) / _TELLING) * weights
-    return votes.take(rows), more[rows]
 
 
 def _climbed(
