@@ -22,7 +22,7 @@ _DATA = {
     "groups": (
         "Rankings of six",
         "Twelve voters of unequal skill in three groups that share errors, 300 decisions, 60 with answers, 200 new\n"
-        "ones; one seed.",
+        "ones. Three shared errors are given. ± are over decisions of a few seeds.",
     ),
     "mqm": ("Translators", "`mqm`: a panel learned on half of the decisions of each set decides the other half."),
     "llmfao": (
@@ -75,6 +75,9 @@ def _judges(part: str) -> list[str]:
         found = [f"{what} {_paired(rows, f'learned {what}', f'{other} {what}')}" for what in whats]
         if found[0].split()[-1] not in whats:
             lines.append(f"- from {title}: {', '.join(found)}")
+    inside = _cell(rows, "slopes within 2 errors", 2)
+    if inside:
+        lines += ["", f"True slopes within two standard errors: {inside}."]
     seconds = np.median([row["seconds"] for row in rows])
     lines += ["", f"Learning took {seconds:.0f} s (median, one core, with other work on the machine).", ""]
     return lines
@@ -104,6 +107,8 @@ def _measured(part: str, title: str, about: str) -> list[str]:
     if not rows:
         return []
     methods = rows[-1].get("methods") or rows[-1].get("decisions apart") or _means(rows)
+    if part == "groups" and len(rows) > 1:
+        methods = _over_seeds([row["methods"] for row in rows])
     lines = [f"## {title}", "", about, "", f"`python benchmarks/learned_panel.py {part}`", ""]
     lines += ["|  | regret | log loss | said | right |", "|---|---|---|---|---|"]
     for name, own in methods.items():
@@ -127,6 +132,25 @@ def _measured(part: str, title: str, about: str) -> list[str]:
 def _with_error(own: Row, what: str) -> str:
     error = own.get(f"{what}_se")
     return f"{own[what]:.3f}" if error is None else f"{own[what]:.3f} ± {error:.3f}"
+
+
+def _over_seeds(found: list[dict[str, Row]]) -> dict[str, Row]:
+    """Return means over seeds of as many decisions each; squares of their standard errors add up."""
+
+    def mean(every: list[Row]) -> Row:
+        made: Row = {}
+        for key, value in every[0].items():
+            own = np.array([row[key] for row in every]) if not isinstance(value, dict) else None
+            if own is not None:
+                made[key] = float(np.sqrt(np.sum(own**2)) / len(own) if key.endswith("_se") else np.mean(own))
+        return made
+
+    names = found[0]
+    return {
+        name: mean([row[name] for row in found])
+        | {"more than": {other: mean([row[name]["more than"][other] for row in found]) for other in own["more than"]}}
+        for name, own in names.items()
+    }
 
 
 def _means(rows: list[Row]) -> dict[str, Row]:
