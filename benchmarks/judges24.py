@@ -1,4 +1,4 @@
-"""Panels of two-way judges, learned: python benchmarks/judges24.py [200 odd 50 800 0] [--seeds N].
+"""Panels of two-way judges, learned: python benchmarks/judges24.py [200 odd 50 800 0] [--seeds N] [--factors 2].
 
 Votes are simulated from the parameters of judges24.json: 24 judges of 5,000 two-way questions, fitted to a public panel
 of language models, names left out. For each seed and number of answers a panel is learned and decides all questions
@@ -138,7 +138,7 @@ def predicted(row: Row) -> Row:
     profile, number = profile_of(votes), row["answers"]
     signs = np.stack(list(votes.values()), axis=1)
     start = time.perf_counter()
-    panel = vt.learn_panel(profile, answers_of(truth, number), roles="alternatives")
+    panel = vt.learn_panel(profile, answers_of(truth, number), factors=row["given"], roles="alternatives")
     found: Row = {"seconds": time.perf_counter() - start, "factors": panel.loadings.shape[1]}
     found |= {"converged": panel.converged}
     found |= judged(p_by_panel(profile, panel), truth, number, "learned")
@@ -155,7 +155,9 @@ def predicted(row: Row) -> Row:
 def named(row: Row) -> Row:
     """Say who is named as what, where a random, a copied and a reversed judge are added."""
     truth, votes = simulate(row["seed"], odd=True)
-    panel = vt.learn_panel(profile_of(votes), answers_of(truth, row["answers"]), roles="alternatives")
+    panel = vt.learn_panel(
+        profile_of(votes), answers_of(truth, row["answers"]), factors=row["given"], roles="alternatives"
+    )
     found = {verdict.what: set() for verdict in verdicts(panel)}
     for verdict in verdicts(panel):
         found[verdict.what] |= set(verdict.voters)
@@ -178,10 +180,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART")
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--factors", default="auto", help="a number is four times as fast as auto")
     given = parser.parse_args()
+    factors = given.factors if given.factors == "auto" else int(given.factors)
     for part in given.parts or PARTS:
         answers = 200 if part == "odd" else int(part)
-        plan = [{"part": part, "answers": answers, "seed": seed} for seed in range(given.seeds)]
+        own = factors if answers else "auto"
+        plan = [{"part": part, "answers": answers, "given": own, "seed": seed} for seed in range(given.seeds)]
         measure_rows(FOLDER / f"judges24-{part}.json", plan, measure)
 
 

@@ -31,7 +31,6 @@ Factors: TypeAlias = int | Literal["auto"]
 WEIGHT = 0.3  # of a decision without an answer, beside one with
 _MOST_FACTORS = 3  # that are tried
 _FEWEST = 2  # decisions
-_TELLING = 1000  # decisions without answers that tell how many errors are shared
 _COPIED = 0.35  # correlation of errors from which on voters who vote alike are copies
 _START = 0.5  # slope
 _VARIED = 1.05  # times by which counts have to differ, largest to smallest, for ω to be told from noise
@@ -135,11 +134,6 @@ class Lesson:
                 found = search(self.votes, layout, layout.reversed(found.x), self.weights, expected, kept)
         return layout, found
 
-    def some(self) -> "Lesson":
-        """Return as many of the decisions as tell how many errors are shared: all with answers, some of the others."""
-        rows = self.votes.telling(_TELLING)
-        return self if len(rows) == len(self.votes.answered) else replace(self, votes=self.votes.take(rows))
-
     @property
     def weights(self) -> Array:
         """What each decision counts, ``(decision,)``."""
@@ -184,21 +178,16 @@ def _learned(lesson: Lesson, factors: Factors, resumed: dict[int, Array], heard:
         return lesson.learn(0, resumed.get(0), heard)
     if factors != "auto":
         return lesson.learn(factors, resumed.get(factors), heard)
-    some = lesson.some()
     best: tuple[Layout, Found] | None = None
-    number = 0
-    for tried in range(min(_MOST_FACTORS, len(lesson.voters) - 1) + 1):
-        with stretch(tried / (_MOST_FACTORS + 2), (tried + 1) / (_MOST_FACTORS + 2)):
-            own = some.learn(tried, None, None) if some is not lesson else some.learn(tried, resumed.get(tried), heard)
-        if best is not None and own[1].log_evidence < best[1].log_evidence:
+    for number in range(min(_MOST_FACTORS, len(lesson.voters) - 1) + 1):
+        with stretch(number / (_MOST_FACTORS + 1), (number + 1) / (_MOST_FACTORS + 1)):
+            tried = lesson.learn(number, resumed.get(number), heard)
+        if best is not None and tried[1].log_evidence < best[1].log_evidence:
             break
-        best, number = own, tried
+        best = tried
+    report(1.0)
     assert best is not None
-    if some is lesson:
-        report(1.0)
-        return best
-    with stretch((_MOST_FACTORS + 1) / (_MOST_FACTORS + 2), 1):
-        return lesson.learn(number, resumed.get(number, best[1].x), heard)
+    return best
 
 
 def _made(lesson: Lesson, layout: Layout, found: Found) -> LearnedPanel:
