@@ -25,6 +25,7 @@ STOREYS = (
     {"io", "plots", "datasets", "experiments"},
     {"learning"},
     {"report"},
+    {"web"},
     {"cli"},
 )
 

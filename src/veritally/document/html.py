@@ -26,6 +26,20 @@ def to_html(blocks: Sequence[Block], pictures: Mapping[str, str] | None = None) 
     )
 
 
+def to_fragment(blocks: Sequence[Block]) -> tuple[str, str]:
+    """Write what stands in the middle of a page, without styles of its own, and the style sheet that it needs.
+
+    For pages that a server sends with a rule against styles within tags.
+    """
+    places: dict[str, int] = {}
+
+    def moved(found: re.Match[str]) -> str:
+        return f' data-place="{places.setdefault(found[1], len(places))}"'
+
+    body = re.sub(r' style="([^"]*)"', moved, _body(blocks, {}))  # names cannot hold one: their quotes are escaped
+    return body, "\n".join(f'[data-place="{place}"] {{ {rule} }}' for rule, place in places.items())
+
+
 def html_table(table: Table, caption: str = "") -> str:
     """Write a table by itself, as notebooks show it."""
     titles = []

@@ -1,0 +1,1 @@
+"""The page: a committee ranks, says what it has seen, and reads the answer."""

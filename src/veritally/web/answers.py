@@ -1,0 +1,140 @@
+"""Answers, worked out in a process of their own, one at a time, and only the latest that is asked for."""
+
+import asyncio
+import contextlib
+import multiprocessing
+import tempfile
+import warnings
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any
+
+from veritally.errors import InputError, InputWarning
+from veritally.web.decisions import Setup, counted
+from veritally.web.store import Decision, Store
+
+_COLUMNS = ("voter", "alternative", "rank", "value", "count")
+
+
+def tidy_rows(
+    setup: Setup, alternatives: Sequence[tuple[int, str]], given: Sequence[tuple[str, Mapping[str, Any]]]
+) -> list[dict[str, Any]]:
+    """Return ballots as rows of a tidy vote file: a row for each voter and each alternative that the voter saw."""
+    rows = []
+    for voter, ballot in given:
+        for number, name in alternatives:
+            own = ballot.get(str(number), {})
+            count = counted(own.get("seen", 0.0), setup)
+            if setup.kind == "scores" and "score" not in own:
+                count = 0.0  # a score that is left out is no opinion
+            if count > 0:
+                rank = 1 if own.get("favourite") else own.get("rank")
+                rows.append(dict(zip(_COLUMNS, (voter, name, rank, own.get("score"), count), strict=True)))
+    kept = ("voter", "alternative", "value" if setup.kind == "scores" else "rank", "count")
+    return [{name: row[name] for name in kept} for row in rows]
+
+
+def worked_out(setup: Setup, rows: Sequence[Mapping[str, Any]], upload: tuple[str, bytes] | None) -> dict[str, Any]:
+    """Return the answer, ready to be kept: the report as HTML without styles, and the outcome as JSON."""
+    import polars as pl
+
+    import veritally as vt
+    from veritally.document import to_fragment
+    from veritally.report.answer import Origin, document
+
+    with warnings.catch_warnings(record=True) as remarks:
+        warnings.simplefilter("always", InputWarning)
+        try:
+            profile = vt.read(pl.DataFrame(list(rows))) if upload is None else _read(*upload)
+            choose = min(setup.choose, profile.shape[-1])
+            outcome = vt.decide(profile, choose=choose, tie_break="first")
+            blocks = document(outcome, Origin(setup.title, notes=[str(remark.message) for remark in remarks]))
+        except InputError as problem:
+            return {"problem": str(problem)}
+    page, rules = to_fragment(blocks[1:])  # the page has the title already
+    return {"html": page, "rules": rules, "json": [one.to_dict() for _, one in outcome.singles()]}
+
+
+def _read(name: str, content: bytes) -> Any:
+    import veritally as vt
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / ("votes" + Path(name).suffix.lower())
+        path.write_bytes(content)
+        return vt.read(path)
+
+
+class Answers:
+    """Works out answers as ballots come in.
+
+    While one is worked out, any number of new ballots ask for one more, not for one each.
+    """
+
+    def __init__(self, store: Store, seconds: float) -> None:
+        self._store, self._seconds = store, seconds
+        self._running: dict[int, asyncio.Task[None]] = {}
+        self._pool: ProcessPoolExecutor | None = None
+        self._turn = asyncio.Lock()
+
+    def ask(self, decision: Decision) -> None:
+        """Ask for the answer to a decision as it stands."""
+        if decision.id not in self._running:
+            task = asyncio.create_task(self._work(decision.id, decision))
+            self._running[decision.id] = task
+            task.add_done_callback(lambda _: self._running.pop(decision.id, None))
+
+    def busy(self, decision: Decision) -> bool:
+        """Say whether an answer is being worked out."""
+        return decision.id in self._running
+
+    async def close(self) -> None:
+        """End all work."""
+        for task in list(self._running.values()):
+            task.cancel()
+        self._stop()
+
+    async def _work(self, number: int, decision: Decision | None) -> None:
+        while decision is not None:
+            kept = await asyncio.to_thread(self._store.answer, decision)
+            if kept is not None and kept[0] == decision.revision:
+                return
+            found = await self._found(decision)
+            await asyncio.to_thread(self._store.keep_answer, decision, decision.revision, found)
+            decision = await asyncio.to_thread(self._store.by_number, number)  # as it stands now
+
+    async def _found(self, decision: Decision) -> dict[str, Any]:
+        upload = None
+        if decision.upload is not None:
+            upload = (decision.upload, await asyncio.to_thread(self._store.uploaded, decision))
+        given = await asyncio.to_thread(self._store.given, decision)
+        rows = tidy_rows(decision.setup, decision.alternatives, given)
+        if not rows and upload is None:
+            return {"problem": "nobody has voted yet"}
+        async with self._turn:  # of all decisions, one at a time
+            work = asyncio.get_running_loop().run_in_executor(self._worker(), worked_out, decision.setup, rows, upload)
+            try:
+                return await asyncio.wait_for(work, self._seconds)
+            except TimeoutError:
+                self._stop()
+                return {
+                    "problem": f"no answer was found in {self._seconds:g} seconds; save the votes and use the command"
+                }
+            except BrokenProcessPool:
+                self._stop()
+                return {"problem": "the process that works answers out ended; save the votes and use the command"}
+
+    def _worker(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+        return self._pool
+
+    def _stop(self) -> None:
+        """End the process, also in the middle of its work."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            for process in list((getattr(pool, "_processes", None) or {}).values()):
+                with contextlib.suppress(OSError):
+                    process.kill()
+            pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,206 @@
+"""What an organiser sets up and what voters give, checked: plain objects, as they are kept."""
+
+import datetime
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+from veritally.errors import InputError, quoted
+
+Kind: TypeAlias = Literal["ranking", "scores", "favourite"]
+MOST_ALTERNATIVES, MOST_VOTERS = 200, 5000
+LONGEST_NAME, LONGEST_TITLE, LONGEST_TEXT = 200, 200, 2000
+MOST_SEEN = 1e9
+WORDS = {"not at all": 0.0, "a little": 1.0, "some": 3.0, "a lot": 10.0}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A decision as its organiser wants it.
+
+    Attributes
+    ----------
+    title, text
+        What is decided, and anything to tell voters.
+    kind
+        What voters give.
+    words
+        What "seen" means: words and their counts; empty for a number.
+    unit
+        What a number counts, such as "papers read".
+    choose
+        How many alternatives are chosen.
+    deadline
+        When voting ends, in UTC, ``YYYY-MM-DDTHH:MM``; empty for never.
+    named
+        Whether ballots stay with their voters, who can then change them if voting is opened again.
+    readable
+        Whether the organiser can read single ballots, and the answer names voters. They are told before they vote.
+    shown
+        Whether voters see the answer.
+    limit
+        How many may vote by an open link; 0 if there is none.
+    """
+
+    title: str
+    kind: Kind = "ranking"
+    text: str = ""
+    words: Mapping[str, float] = field(default_factory=lambda: dict(WORDS))
+    unit: str = ""
+    choose: int = 1
+    deadline: str = ""
+    named: bool = True
+    readable: bool = False
+    shown: bool = False
+    limit: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain objects, ready for JSON."""
+        return asdict(self) | {"words": dict(self.words)}
+
+    def over(self, now: datetime.datetime) -> bool:
+        """Say whether the deadline has passed."""
+        return bool(self.deadline) and now >= datetime.datetime.fromisoformat(self.deadline).replace(
+            tzinfo=datetime.UTC
+        )
+
+
+def read_setup(form: Mapping[str, str]) -> Setup:
+    """Read what the organiser wrote; every mistake is one sentence."""
+    kind = form.get("kind", "ranking")
+    if kind not in get_args(Kind):
+        raise InputError(f"{quoted(kind)} is no kind of ballot; choose a ranking, scores or a favourite")
+    return Setup(
+        title=_text(form.get("title", ""), "the title", LONGEST_TITLE, needed=True),
+        kind=kind,  # type: ignore[arg-type]
+        text=_text(form.get("text", ""), "the text for voters", LONGEST_TEXT),
+        words=read_words(form.get("words", "")) if form.get("seen", "words") == "words" else {},
+        unit=_text(form.get("unit", ""), "what is counted", LONGEST_NAME),
+        choose=_whole(form.get("choose", "1") or "1", "how many are chosen", 1, MOST_ALTERNATIVES),
+        deadline=_deadline(form.get("deadline", "")),
+        named=form.get("ballots", "named") != "anonymous",
+        readable=form.get("ballots", "named") == "readable",
+        shown=form.get("shown", "") == "yes",
+        limit=_whole(form.get("limit", "0") or "0", "how many may vote by the open link", 0, MOST_VOTERS),
+    )
+
+
+def read_words(text: str) -> dict[str, float]:
+    """Read words for how much was seen, one a line, each with its count: ``a lot = 10``."""
+    if not text.strip():
+        return dict(WORDS)
+    found: dict[str, float] = {}
+    for line in text.splitlines():
+        if not line.strip():
+            continue
+        word, equals, count = line.rpartition("=")
+        if not equals:
+            raise InputError(f"{quoted(line.strip())} has no count; write a word and its count, such as: a lot = 10")
+        name = _text(word, "a word for how much was seen", LONGEST_NAME, needed=True)
+        found[name] = _number(count, f"the count of {quoted(name)}")
+    if len(found) < 2 or max(found.values()) <= 0:
+        raise InputError("give at least two words for how much was seen, one of them with a count above 0")
+    return dict(sorted(found.items(), key=lambda item: item[1]))
+
+
+def read_names(text: str, what: str, most: int) -> list[str]:
+    """Read names, one a line or pasted from a sheet (the first column counts); each once."""
+    names: dict[str, None] = {}
+    for line in text.splitlines():
+        name = _text(line.split("\t")[0], what, LONGEST_NAME)
+        if name:
+            names[name] = None
+    if len(names) > most:
+        raise InputError(f"{len(names)} names for {what}; at most {most} can be given")
+    return list(names)
+
+
+def read_ballot(form: Mapping[str, str], setup: Setup, alternatives: Sequence[tuple[int, str]]) -> dict[str, Any]:
+    """Read a ballot: for each alternative how much was seen, and a rank, a score or whether it is the favourite.
+
+    It is kept as it was given, so that a later version can decide it again.
+    """
+    given: dict[str, Any] = {}
+    favourite = form.get("favourite", "")
+    for number, name in alternatives:
+        seen = _seen(form.get(f"seen-{number}", ""), setup, name)
+        own: dict[str, Any] = {"seen": seen}
+        if setup.kind == "ranking" and (rank := form.get(f"rank-{number}", "").strip()):
+            own["rank"] = _whole(rank, f"the rank of {quoted(name)}", 1, len(alternatives))
+        if setup.kind == "scores" and (score := form.get(f"score-{number}", "").strip()):
+            own["score"] = _number(score, f"the score of {quoted(name)}", least=-MOST_SEEN)
+        if setup.kind == "favourite" and favourite == str(number):
+            own["favourite"] = True
+        if len(own) > 1 and not counted(seen, setup):
+            raise InputError(f"{quoted(name)} has a vote, but you have not seen it; say how much, or take the vote out")
+        given[str(number)] = own
+    if not any(len(own) > 1 for own in given.values()):
+        raise InputError("this ballot says nothing yet; " + _ASKED[setup.kind])
+    return given
+
+
+_ASKED = {
+    "ranking": "rank at least one alternative",
+    "scores": "give at least one score",
+    "favourite": "choose a favourite",
+}
+
+
+def counted(seen: str | float, setup: Setup) -> float:
+    """Return the count that what was said to be seen stands for."""
+    return setup.words.get(seen, 0.0) if isinstance(seen, str) else float(seen)
+
+
+def _seen(text: str, setup: Setup, name: str) -> str | float:
+    text = text.strip()
+    if not setup.words:
+        return _number(text, f"how much you saw of {quoted(name)}") if text else 0.0
+    if not text:
+        return next(iter(setup.words))
+    if text not in setup.words:
+        raise InputError(f"how much you saw of {quoted(name)} must be one of {', '.join(setup.words)}")
+    return text
+
+
+def _text(text: str, what: str, longest: int, needed: bool = False) -> str:
+    text = re.sub(r"[^\S\n]+", " ", "".join(x for x in text if x.isprintable() or x in "\n\t")).strip()
+    if needed and not text:
+        raise InputError(f"{what} is missing; write a few words")
+    if len(text) > longest:
+        raise InputError(f"{what} has {len(text)} characters; at most {longest} can be given")
+    return text
+
+
+def _whole(text: str, what: str, least: int, most: int) -> int:
+    try:
+        number = int(text.strip())
+    except ValueError:
+        raise InputError(f"{what} must be a whole number, not {quoted(text)}") from None
+    if not least <= number <= most:
+        raise InputError(f"{what} must be between {least} and {most}, not {number}")
+    return number
+
+
+def _number(text: str, what: str, least: float = 0.0) -> float:
+    try:
+        number = float(text.strip().replace(",", "."))
+    except ValueError:
+        raise InputError(f"{what} must be a number, not {quoted(text)}") from None
+    if not least <= number <= MOST_SEEN:  # also refuses what is no number
+        raise InputError(f"{what} must be between {least:g} and {MOST_SEEN:g}, not {quoted(text)}")
+    return number
+
+
+def _deadline(text: str) -> str:
+    if not text.strip():
+        return ""
+    try:
+        when = datetime.datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise InputError(
+            f"the deadline must be a date and a time, such as 2030-05-31T17:00, not {quoted(text)}"
+        ) from None
+    if when.tzinfo is not None:
+        when = when.astimezone(datetime.UTC)
+    return when.replace(tzinfo=None, second=0, microsecond=0).isoformat(timespec="minutes")

@@ -1,0 +1,386 @@
+"""Where decisions and ballots are kept: one file, or a PostgreSQL database. One call is one transaction."""
+
+import datetime
+import json
+import random
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from veritally.errors import InputError
+from veritally.web.decisions import Setup
+from veritally.web.links import hashed, new_secret
+from veritally.web.schema import alternatives, answers, ballots, decisions, facts, prepare, voters
+
+_WAIT = 10_000  # milliseconds for another write to end
+
+
+class ClosedError(InputError):
+    """Raised where a decision takes no more ballots."""
+
+
+class Decision(NamedTuple):
+    """A decision as it stands.
+
+    Attributes
+    ----------
+    id
+        Its number, which no link tells.
+    setup
+        As its organiser wants it.
+    alternatives
+        Numbers and names.
+    closed
+        Whether the organiser closed it.
+    revision
+        One more with each change of what is decided.
+    open, shared
+        Whether there is an open link, and a link to the answer.
+    upload
+        The name of the vote file it is of, where there are no voters.
+    """
+
+    id: int
+    setup: Setup
+    alternatives: tuple[tuple[int, str], ...]
+    closed: bool
+    revision: int
+    open: bool
+    shared: bool
+    upload: str | None
+
+    @property
+    def over(self) -> bool:
+        """Whether it takes no more ballots."""
+        return self.closed or self.setup.over(datetime.datetime.now(datetime.UTC))
+
+
+class Voter(NamedTuple):
+    """Who came by a link, and the ballot that was given."""
+
+    id: int
+    decision: Decision
+    name: str | None
+    given: Mapping[str, Any] | None
+
+
+class Store:
+    """The database."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            self._engine = sa.create_engine(address, pool_pre_ping=True)
+        except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ModuleNotFoundError) as problem:
+            raise InputError(f"--database cannot be used ({problem}); give sqlite:///FILE or postgresql://…") from None
+        self._file = self._engine.dialect.name == "sqlite"
+        if self._file:
+            sa.event.listen(self._engine, "connect", _prepare_file)
+            sa.event.listen(self._engine, "begin", _begin)
+        self._writer = self._engine.execution_options(writing=True)
+        try:
+            with self._writer.begin() as connection:
+                self.key = bytes.fromhex(prepare(connection, secrets.token_hex(32)))
+                if self._file and connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() != "ok":
+                    raise InputError("the database is damaged; restore a copy of it. Nothing was changed")
+        except sa.exc.DatabaseError as problem:
+            raise InputError(f"the database cannot be opened ({problem.orig}); nothing was changed") from None
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._engine.dispose()
+
+    # Setting up
+
+    def create(self, setup: Setup, names: Sequence[str], people: Sequence[str]) -> tuple[str, dict[str, str]]:
+        """Set up a decision; return the organiser's secret and those of voters by name ("" for the open link)."""
+        organiser, links = new_secret(), {name: new_secret() for name in people}
+        if setup.limit:
+            links[""] = new_secret()
+        with self._writer.begin() as connection:
+            number = _inserted(
+                connection,
+                sa.insert(decisions).values(
+                    setup=setup.to_dict(),
+                    organiser=hashed(organiser),
+                    open_link=hashed(links[""]) if setup.limit else None,
+                ),
+            )
+            connection.execute(sa.insert(alternatives), [{"decision": number, "name": name} for name in names])
+            _add_voters(connection, number, {name: links[name] for name in people})
+        return organiser, links
+
+    def upload(self, title: str, name: str, content: bytes) -> str:
+        """Keep a vote file as a decision that is over; return the organiser's secret."""
+        organiser = new_secret()
+        with self._writer.begin() as connection:
+            setup = Setup(title).to_dict()
+            values = {"setup": setup, "organiser": hashed(organiser), "closed": True, "revision": 1}
+            connection.execute(sa.insert(decisions).values(**values, upload=content, upload_name=name))
+        return organiser
+
+    def add_voters(self, decision: Decision, people: Sequence[str]) -> dict[str, str]:
+        """Add voters; return their secrets by name."""
+        links = {name: new_secret() for name in people}
+        with self._writer.begin() as connection:
+            known = set(connection.scalars(sa.select(voters.c.name).where(voters.c.decision == decision.id)))
+            links = {name: secret for name, secret in links.items() if name not in known}
+            _add_voters(connection, decision.id, links)
+        return links
+
+    def renew(self, decision: Decision, voter: int) -> tuple[str, str]:
+        """Give a voter a new link, so that the old one is void; return the name and the secret."""
+        secret = new_secret()
+        with self._writer.begin() as connection:
+            own = (voters.c.decision == decision.id) & (voters.c.id == voter) & voters.c.name.is_not(None)
+            name = connection.scalar(sa.select(voters.c.name).where(own))
+            if name is None:
+                raise InputError("there is no such voter in this decision")
+            connection.execute(sa.update(voters).where(own).values(link=hashed(secret)))
+        return str(name), secret
+
+    def add_alternatives(self, decision: Decision, names: Sequence[str]) -> None:
+        """Add alternatives, which those who have voted have not seen."""
+        known = {name for _, name in decision.alternatives}
+        rows = [{"decision": decision.id, "name": name} for name in names if name not in known]
+        if rows:
+            with self._writer.begin() as connection:
+                _require_open(connection, decision.id)
+                connection.execute(sa.insert(alternatives), rows)
+                _changed(connection, decision.id)
+
+    def share(self, decision: Decision) -> str:
+        """Make a link to the answer in place of the former one; return its secret."""
+        secret = new_secret()
+        self._set(decision, answer_link=hashed(secret))
+        return secret
+
+    def unshare(self, decision: Decision) -> None:
+        """Take the link to the answer back."""
+        self._set(decision, answer_link=None)
+
+    def _set(self, decision: Decision, **values: Any) -> None:
+        with self._writer.begin() as connection:
+            connection.execute(sa.update(decisions).where(decisions.c.id == decision.id).values(**values))
+
+    def close_voting(self, decision: Decision) -> None:
+        """Take no more ballots. Anonymous ones lose every trace of who gave them, and come in an order of their own."""
+        with self._writer.begin() as connection:
+            connection.execute(sa.update(decisions).where(decisions.c.id == decision.id).values(closed=True))
+            if not decision.setup.named:
+                own = ballots.c.decision == decision.id
+                given = list(connection.scalars(sa.select(ballots.c.given).where(own)))
+                random.SystemRandom().shuffle(given)
+                connection.execute(sa.delete(ballots).where(own))
+                if given:
+                    rows = [{"decision": decision.id, "given": each} for each in given]
+                    connection.execute(sa.insert(ballots), rows)
+                # by the open link there is a voter for each ballot, in the order of voting
+                gone = (voters.c.decision == decision.id) & voters.c.name.is_(None)
+                connection.execute(sa.delete(voters).where(gone))
+        self._forget()
+
+    def reopen(self, decision: Decision) -> None:
+        """Take ballots again, if they carry names."""
+        if not decision.setup.named:
+            raise InputError("anonymous ballots cannot be changed once they are closed, so it stays closed")
+        if decision.upload is not None:
+            raise InputError("this decision is of a file, and has no voters")
+        setup = decision.setup
+        if setup.over(datetime.datetime.now(datetime.UTC)):
+            setup = Setup(**(setup.to_dict() | {"deadline": ""}))
+        self._set(decision, closed=False, setup=setup.to_dict())
+
+    def copy(self, decision: Decision) -> tuple[str, dict[str, str]]:
+        """Set up the same decision again, with the same voters and no ballots."""
+        with self._engine.connect() as connection:
+            own = (voters.c.decision == decision.id) & voters.c.name.is_not(None)
+            people = list(connection.scalars(sa.select(voters.c.name).where(own).order_by(voters.c.id)))
+        setup = Setup(**(decision.setup.to_dict() | {"deadline": ""}))
+        return self.create(setup, [name for _, name in decision.alternatives], people)
+
+    def delete(self, decision: Decision) -> None:
+        """Delete a decision and all that belongs to it."""
+        with self._writer.begin() as connection:
+            connection.execute(sa.delete(decisions).where(decisions.c.id == decision.id))
+        self._forget()
+
+    def _forget(self) -> None:
+        """Let nothing that was deleted stay in the files."""
+        if self._file:
+            with self._engine.connect() as connection:
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    # Links
+
+    def by_organiser(self, secret: str) -> Decision | None:
+        """Return the decision that an organiser's link is of."""
+        return self._found(decisions.c.organiser == hashed(secret))
+
+    def by_number(self, number: int) -> Decision | None:
+        """Return a decision by its number, for the server's own use."""
+        return self._found(decisions.c.id == number)
+
+    def by_answer(self, secret: str) -> Decision | None:
+        """Return the decision that a link to an answer is of."""
+        return self._found(decisions.c.answer_link == hashed(secret))
+
+    def by_open_link(self, secret: str) -> Decision | None:
+        """Return the decision that an open link is of."""
+        return self._found(decisions.c.open_link == hashed(secret))
+
+    def by_voter(self, secret: str) -> Voter | None:
+        """Return whose link it is, with the decision and the ballot."""
+        with self._engine.connect() as connection:
+            joined = voters.outerjoin(ballots, ballots.c.voter == voters.c.id)
+            asked = sa.select(voters.c.id, voters.c.decision, voters.c.name, ballots.c.given).select_from(joined)
+            row = connection.execute(asked.where(voters.c.link == hashed(secret))).first()
+            if row is None:
+                return None
+            decision = _decision(connection, decisions.c.id == row.decision)
+            return None if decision is None else Voter(row.id, decision, row.name, row.given)
+
+    def _found(self, which: sa.ColumnElement[bool]) -> Decision | None:
+        with self._engine.connect() as connection:
+            return _decision(connection, which)
+
+    # Voting
+
+    def vote(self, voter: Voter, given: Mapping[str, Any]) -> None:
+        """Keep a ballot in place of the former one."""
+        with self._writer.begin() as connection:
+            _require_open(connection, voter.decision.id)
+            connection.execute(sa.delete(ballots).where(ballots.c.voter == voter.id))
+            values = {"decision": voter.decision.id, "voter": voter.id, "given": dict(given)}
+            connection.execute(sa.insert(ballots).values(**values))
+            connection.execute(sa.update(voters).where(voters.c.id == voter.id).values(voted=True))
+            _changed(connection, voter.decision.id)
+
+    def vote_by_open_link(self, decision: Decision, given: Mapping[str, Any]) -> str:
+        """Keep a ballot of somebody who came by the open link; return the secret to change it with."""
+        secret = new_secret()
+        with self._writer.begin() as connection:
+            _require_open(connection, decision.id)
+            own = (voters.c.decision == decision.id) & voters.c.name.is_(None)
+            number = connection.scalar(sa.select(sa.func.count()).select_from(voters).where(own)) or 0
+            if number >= decision.setup.limit:
+                raise ClosedError(f"{number} people have voted by this link, and no more can; ask the organiser")
+            row = {"decision": decision.id, "link": hashed(secret), "voted": True}
+            voter = _inserted(connection, sa.insert(voters).values(**row))
+            connection.execute(sa.insert(ballots).values(decision=decision.id, voter=voter, given=dict(given)))
+            _changed(connection, decision.id)
+        return secret
+
+    # Reading
+
+    def people(self, decision: Decision) -> list[tuple[int, str, bool]]:
+        """Return voters with a link of their own: number, name, and whether they voted."""
+        with self._engine.connect() as connection:
+            own = (voters.c.decision == decision.id) & voters.c.name.is_not(None)
+            asked = sa.select(voters.c.id, voters.c.name, voters.c.voted).where(own).order_by(voters.c.id)
+            return [(row.id, row.name, row.voted) for row in connection.execute(asked)]
+
+    def number_of_ballots(self, decision: Decision) -> int:
+        """Return how many ballots were given."""
+        with self._engine.connect() as connection:
+            asked = sa.select(sa.func.count()).select_from(ballots).where(ballots.c.decision == decision.id)
+            return connection.scalar(asked) or 0
+
+    def given(self, decision: Decision) -> list[tuple[str, Mapping[str, Any]]]:
+        """Return all ballots with the names that they go by in the answer."""
+        with self._engine.connect() as connection:
+            joined = ballots.outerjoin(voters, ballots.c.voter == voters.c.id)
+            asked = sa.select(voters.c.name, ballots.c.given).select_from(joined)
+            rows = connection.execute(asked.where(ballots.c.decision == decision.id).order_by(ballots.c.id)).all()
+        named = decision.setup.readable
+        if not named:
+            rows = sorted(rows, key=lambda row: json.dumps(row.given, sort_keys=True))  # not in the order of voting
+        return [(row.name if named and row.name else f"voter {k}", row.given) for k, row in enumerate(rows, 1)]
+
+    def uploaded(self, decision: Decision) -> bytes:
+        """Return the vote file of a decision that has one."""
+        with self._engine.connect() as connection:
+            return bytes(connection.scalar(sa.select(decisions.c.upload).where(decisions.c.id == decision.id)) or b"")
+
+    # Answers
+
+    def answer(self, decision: Decision) -> tuple[int, dict[str, Any]] | None:
+        """Return the last answer and the revision it is of."""
+        with self._engine.connect() as connection:
+            row = connection.execute(sa.select(answers).where(answers.c.decision == decision.id)).first()
+            return None if row is None else (row.revision, row.found)
+
+    def keep_answer(self, decision: Decision, revision: int, found: Mapping[str, Any]) -> None:
+        """Keep an answer in place of the former one, unless the decision is gone."""
+        with self._writer.begin() as connection:
+            connection.execute(sa.delete(answers).where(answers.c.decision == decision.id))
+            if connection.scalar(sa.select(decisions.c.id).where(decisions.c.id == decision.id)) is not None:
+                values = {"decision": decision.id, "revision": revision, "found": dict(found)}
+                connection.execute(sa.insert(answers).values(**values))
+
+    # The example
+
+    def demo(self) -> Decision | None:
+        """Return the decision that newcomers see, where there is one."""
+        with self._engine.connect() as connection:
+            number = connection.scalar(sa.select(facts.c.value).where(facts.c.name == "demo"))
+            return None if number is None else _decision(connection, decisions.c.id == int(number))
+
+    def keep_demo(self, decision: Decision) -> None:
+        """Let newcomers see this decision."""
+        with self._writer.begin() as connection:
+            connection.execute(sa.delete(facts).where(facts.c.name == "demo"))
+            connection.execute(sa.insert(facts).values(name="demo", value=str(decision.id)))
+
+
+def _prepare_file(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # SQLAlchemy's event begins transactions
+    cursor = connection.cursor()
+    for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+        cursor.execute(f"PRAGMA {setting}")
+    cursor.execute(f"PRAGMA busy_timeout={_WAIT}")
+    cursor.close()
+
+
+def _begin(connection: sa.Connection) -> None:
+    """Begin a transaction; one that writes waits for its turn before it reads."""
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writing") else "BEGIN")
+
+
+def _decision(connection: sa.Connection, which: sa.ColumnElement[bool]) -> Decision | None:
+    row = connection.execute(sa.select(decisions).where(which)).first()
+    if row is None:
+        return None
+    asked = sa.select(alternatives.c.id, alternatives.c.name).where(alternatives.c.decision == row.id)
+    names = tuple((own.id, own.name) for own in connection.execute(asked.order_by(alternatives.c.id)))
+    flags = (row.open_link is not None, row.answer_link is not None)
+    return Decision(row.id, Setup(**row.setup), names, row.closed, row.revision, *flags, row.upload_name)
+
+
+def _inserted(connection: sa.Connection, row: sa.Insert) -> int:
+    """Insert a row; return its number."""
+    key = connection.execute(row).inserted_primary_key
+    assert key is not None
+    return int(key[0])
+
+
+def _add_voters(connection: sa.Connection, decision: int, links: Mapping[str, str]) -> None:
+    if links:
+        rows = [{"decision": decision, "name": name, "link": hashed(secret)} for name, secret in links.items()]
+        connection.execute(sa.insert(voters), rows)
+
+
+def _require_open(connection: sa.Connection, decision: int) -> None:
+    """Refuse a ballot for a decision that is over, also if it was open when the page was made."""
+    connection.execute(sa.select(decisions.c.id).where(decisions.c.id == decision).with_for_update())
+    found = _decision(connection, decisions.c.id == decision)
+    if found is None:
+        raise ClosedError("this decision was deleted")
+    if found.over:
+        raise ClosedError("voting is over; your ballot was not taken")
+
+
+def _changed(connection: sa.Connection, decision: int) -> None:
+    own = sa.update(decisions).where(decisions.c.id == decision)
+    connection.execute(own.values(revision=decisions.c.revision + 1))

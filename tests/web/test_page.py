@@ -1,0 +1,338 @@
+"""The page: whole decisions by requests alone, as a browser without JavaScript sends them."""
+
+import csv
+import datetime
+import html
+import io
+import json
+import re
+import time
+
+import pytest
+from starlette.testclient import TestClient
+
+from veritally.web.app import application
+from veritally.web.demo import make_demo
+from veritally.web.store import Store
+
+NEW = {
+    "title": "Best <b>poster</b>",
+    "alternatives": "Bats\nWater tests\n=HYPERLINK(1)",
+    "kind": "ranking",
+    "seen": "words",
+    "voters": "Ada\nBen",
+    "ballots": "readable",
+    "shown": "yes",
+    "limit": "0",
+}
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store(f"sqlite:///{tmp_path / 'page.db'}")
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def client(store):
+    with TestClient(application(store), raise_server_exceptions=False) as client:
+        yield client
+
+
+def stamp(text):
+    return re.search(r'name="stamp" value="([^"]+)"', text)[1]
+
+
+def links(text, role):
+    return list(dict.fromkeys(re.findall(rf"/{role}/([\w-]+)", text)))
+
+
+def send(client, page, fields, to=None):
+    """Fill in a form of a page as a browser does."""
+    return client.post(to or page, data={"stamp": stamp(client.get(page).text)} | fields)
+
+
+def set_up(client, **changes):
+    response = send(client, "/new", NEW | changes)
+    assert response.status_code == 200, response.text
+    return links(response.text, "o")[0], links(response.text, "v"), links(response.text, "j")
+
+
+def numbers(client, link):
+    """Return the numbers of alternatives by name, as the ballot has them."""
+    page = client.get(link).text
+    found = re.findall(r"<legend>(.*?)</legend>.*?name=\"seen-(\d+)\"", page, re.DOTALL)
+    return {html.unescape(name): number for name, number in found}
+
+
+def ballot(client, link, ranks, seen="a lot"):
+    by_name = numbers(client, link)
+    fields = {f"rank-{by_name[name]}": str(rank) for name, rank in ranks.items()}
+    return fields | {f"seen-{by_name[name]}": seen for name in ranks}
+
+
+def vote(client, link, ranks, seen="a lot"):
+    fields = ballot(client, link, ranks, seen)
+    review = send(client, link, fields | {"act": "review"})
+    assert "Your ballot" in review.text
+    hidden = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', review.text))
+    return client.post(link, data={name: html.unescape(x) for name, x in hidden.items()} | {"act": "submit"})
+
+
+def answer(client, link, seconds=60):
+    """Return the page of the answer once it is worked out."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        page = client.get(f"{link}/answer")
+        if 'data-busy="no"' in page.text:
+            return page.text
+        time.sleep(0.2)
+    raise AssertionError("no answer")
+
+
+def test_a_whole_decision(client):
+    organiser, (ada, ben), _ = set_up(client)
+    assert "0 of 2 have voted" in client.get(f"/o/{organiser}").text
+    assert "Ballot of <b>Ada</b>" in client.get(f"/v/{ada}").text
+    response = vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 2})
+    assert "Your ballot is in" in response.text
+    vote(client, f"/v/{ben}", {"Bats": 1, "=HYPERLINK(1)": 2}, seen="a little")
+    page = client.get(f"/o/{organiser}").text
+    assert "2 of 2 have voted" in page
+    assert "&lt;b&gt;poster&lt;/b&gt;" in page
+    assert "<b>poster</b>" not in page
+    found = answer(client, f"/o/{organiser}")
+    assert "Bats" in found
+    assert "Ada" in found
+    assert "Water tests" in answer(client, f"/v/{ada}")
+    rows = list(csv.DictReader(io.StringIO(client.get(f"/o/{organiser}/votes.csv").text)))
+    assert rows[0] == {"voter": "Ada", "alternative": "Bats", "rank": "1", "count": "10.0"}
+    assert {row["alternative"] for row in rows} == {"Bats", "Water tests", "'=HYPERLINK(1)"}
+    (outcome,) = json.loads(client.get(f"/o/{organiser}/answer.json").text)
+    assert outcome["winner"] == "Bats"
+    assert "Bats" in client.get(f"/o/{organiser}/report.html").text
+
+
+def test_a_ballot_can_be_changed_until_voting_closes(client):
+    organiser, (ada, _), _ = set_up(client)
+    vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 2})
+    vote(client, f"/v/{ada}", {"Bats": 2, "Water tests": 1})
+    rows = list(csv.DictReader(io.StringIO(client.get(f"/o/{organiser}/votes.csv").text)))
+    assert [(row["alternative"], row["rank"]) for row in rows] == [("Bats", "2"), ("Water tests", "1")]
+    late = ballot(client, f"/v/{ada}", {"Bats": 1}) | {"stamp": stamp(client.get(f"/v/{ada}").text), "act": "submit"}
+    send(client, f"/o/{organiser}", {"act": "close"}, f"/o/{organiser}/do")
+    assert "Voting is over" in client.post(f"/v/{ada}", data=late).text
+    assert list(csv.DictReader(io.StringIO(client.get(f"/o/{organiser}/votes.csv").text))) == rows
+    send(client, f"/o/{organiser}", {"act": "reopen"}, f"/o/{organiser}/do")
+    assert "selected>2</option>" in client.get(f"/v/{ada}").text
+
+
+def test_a_deadline_passes(client):
+    past = (datetime.datetime.now(datetime.UTC) - datetime.timedelta(minutes=1)).strftime("%Y-%m-%dT%H:%M")
+    _, (ada, _), _ = set_up(client, deadline=past)
+    assert "Voting is over" in client.get(f"/v/{ada}").text
+
+
+def test_the_open_link_gives_receipts_up_to_its_limit(client):
+    organiser, _, (join,) = set_up(client, voters="", limit="2")
+    receipts = []
+    for rank in (1, 2):
+        response = vote(client, f"/j/{join}", {"Bats": rank, "Water tests": 3 - rank})
+        receipts += links(response.text, "v")
+    full = vote(client, f"/j/{join}", {"Bats": 1, "Water tests": 2})
+    assert full.status_code == 409
+    assert "no more can" in full.text
+    vote(client, f"/v/{receipts[1]}", {"Bats": 1, "Water tests": 2})
+    rows = list(csv.DictReader(io.StringIO(client.get(f"/o/{organiser}/votes.csv").text)))
+    assert sorted(row["rank"] for row in rows if row["alternative"] == "Bats") == ["1", "1"]
+
+
+def test_anonymous_ballots_lose_their_voters_when_voting_closes(client, store):
+    organiser, (ada, ben), _ = set_up(client, ballots="anonymous")
+    vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 2})
+    vote(client, f"/v/{ben}", {"Bats": 2, "Water tests": 1})
+    send(client, f"/o/{organiser}", {"act": "close"}, f"/o/{organiser}/do")
+    decision = store.by_organiser(organiser)
+    assert [store.by_voter(secret).given for secret in (ada, ben)] == [None, None]
+    assert len(store.given(decision)) == 2
+    assert "Ada" not in client.get(f"/o/{organiser}/votes.csv").text
+    assert "Ada" not in answer(client, f"/o/{organiser}")
+    again = send(client, f"/o/{organiser}", {"act": "reopen"}, f"/o/{organiser}/do")
+    assert again.status_code == 400
+    assert store.by_organiser(organiser).closed
+
+
+def test_ballots_of_named_voters_are_not_shown_unless_voters_were_told(client):
+    organiser, (ada, _), _ = set_up(client, ballots="named")
+    assert "but not what" in client.get(f"/v/{ada}").text
+    vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 2})
+    assert "rank 1" not in client.get(f"/o/{organiser}").text
+    assert "Ada" not in client.get(f"/o/{organiser}/votes.csv").text
+
+
+def test_an_organiser_changes_copies_shares_and_deletes(client, store, tmp_path):
+    organiser, (ada, _), _ = set_up(client)
+    page = f"/o/{organiser}"
+    added = send(client, page, {"act": "voters", "voters": "Cleo\nAda"}, f"{page}/do")
+    assert len(links(added.text, "v")) == 1
+    send(client, page, {"act": "alternatives", "alternatives": "Moss"}, f"{page}/do")
+    assert "Moss" in client.get(f"/v/{ada}").text
+    number = store.people(store.by_organiser(organiser))[0][0]
+    renewed = send(client, page, {"act": "renew", "voter": str(number)}, f"{page}/do")
+    assert client.get(f"/v/{ada}").status_code == 404
+    (ada,) = links(renewed.text, "v")
+    vote(client, f"/v/{ada}", {"Moss": 1, "Bats": 2})
+    shared = links(send(client, page, {"act": "share"}, f"{page}/do").text, "a")[0]
+    assert "Moss" in answer(client, f"/a/{shared}")
+    send(client, page, {"act": "unshare"}, f"{page}/do")
+    assert client.get(f"/a/{shared}").status_code == 404
+    copied = links(send(client, page, {"act": "copy"}, f"{page}/do").text, "o")[0]
+    assert "0 of 3 have voted" in client.get(f"/o/{copied}").text
+    kept = send(client, page, {"act": "delete"}, f"{page}/do")
+    assert "nothing was deleted" in kept.text.lower()
+    send(client, page, {"act": "delete", "sure": "yes"}, f"{page}/do")
+    assert client.get(page).status_code == 404
+    assert client.get(f"/v/{ada}").status_code == 404
+
+
+def test_what_is_deleted_is_not_in_the_file(client, tmp_path):
+    organiser, _, _ = set_up(client, title="Remarkable-Title", voters="Unforgettable Person", ballots="named")
+    page = f"/o/{organiser}"
+    send(client, page, {"act": "delete", "sure": "yes"}, f"{page}/do")
+    for path in tmp_path.iterdir():
+        content = path.read_bytes()
+        assert b"Remarkable-Title" not in content, path
+        assert b"Unforgettable" not in content, path
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"title": " "}, "the title is missing"),
+        ({"alternatives": "one"}, "at least two alternatives"),
+        ({"voters": ""}, "nobody could vote"),
+        ({"words": "none\nlots = 3"}, "has no count"),
+        ({"choose": "3"}, "are no choice"),
+        ({"choose": "x"}, "must be a whole number"),
+        ({"deadline": "soon"}, "must be a date and a time"),
+        ({"kind": "novel"}, "is no kind of ballot"),
+        ({"limit": "999999"}, "must be between"),
+    ],
+)
+def test_mistakes_of_organisers_are_sentences(client, changes, said):
+    response = send(client, "/new", NEW | changes)
+    assert response.status_code == 400
+    assert said in html.unescape(response.text).lower()
+    assert "Bats" in response.text or "one" in response.text  # nothing that was written is lost
+
+
+def test_mistakes_of_voters_are_sentences(client):
+    _, (ada, _), _ = set_up(client)
+    link = f"/v/{ada}"
+    by_name = numbers(client, link)
+    empty = send(client, link, {"act": "submit"})
+    assert "rank at least one" in empty.text
+    unseen = send(
+        client, link, {f"rank-{by_name['Bats']}": "1", f"seen-{by_name['Bats']}": "not at all", "act": "submit"}
+    )
+    assert "you have not seen it" in unseen.text
+    odd = send(client, link, {f"rank-{by_name['Bats']}": "1", f"seen-{by_name['Bats']}": "loads", "act": "submit"})
+    assert "must be one of" in odd.text
+
+
+def test_scores_and_favourites_with_numbers(client):
+    for kind, field in (("scores", "score"), ("favourite", "favourite")):
+        organiser, (ada, _), _ = set_up(client, kind=kind, seen="number", unit="hours")
+        link = f"/v/{ada}"
+        by_name = numbers(client, link)
+        fields = {f"seen-{by_name['Bats']}": "12", f"seen-{by_name['Water tests']}": "3"}
+        if kind == "scores":
+            fields |= {f"score-{by_name['Bats']}": "7,5", f"score-{by_name['Water tests']}": "-2"}
+        else:
+            fields["favourite"] = by_name["Bats"]
+        send(client, link, fields | {"act": "submit"})
+        rows = list(csv.DictReader(io.StringIO(client.get(f"/o/{organiser}/votes.csv").text)))
+        assert [row["count"] for row in rows] == ["12.0", "3.0"]
+        (outcome,) = json.loads(answer(client, f"/o/{organiser}") and client.get(f"/o/{organiser}/answer.json").text)
+        assert outcome["winner"] == "Bats", field
+
+
+def test_a_vote_file_leads_to_the_answer(client):
+    content = b"voter,alternative,rank,count\na,x,1,3\na,y,2,3\nb,x,1,2\nb,y,2,2\n"
+    given = {"stamp": stamp(client.get("/").text)}
+    response = client.post("/file", data=given, files={"file": ("votes.csv", content)}, follow_redirects=False)
+    link = response.headers["location"].removesuffix("/answer")
+    assert "x" in answer(client, link)
+    assert client.get(f"{link}/votes.csv").content == content
+    bad = client.post(
+        "/file", data=given, files={"file": ("votes.csv", b"nothing,here\n1,2\n")}, follow_redirects=False
+    )
+    assert "column" in answer(client, bad.headers["location"].removesuffix("/answer"))
+
+
+def test_the_example_is_there_from_the_first_start_on(store):
+    shown = make_demo(store)
+    again = make_demo(store)
+    with TestClient(application(store, demo=again)) as client:
+        assert again in client.get("/").text
+        assert client.get(f"/a/{shown}").status_code == 404
+        assert "Cheap water tests" in answer(client, f"/a/{again}")
+
+
+def test_every_page_forbids_what_is_not_ours(client):
+    organiser, (ada, _), _ = set_up(client)
+    for path in ("/", "/new", f"/o/{organiser}", f"/v/{ada}", f"/o/{organiser}/answer", "/v/nothing"):
+        response = client.get(path)
+        rules = response.headers["content-security-policy"]
+        assert "default-src 'none'" in rules
+        assert "unsafe" not in rules
+        assert response.headers["referrer-policy"] == "no-referrer"
+        assert response.headers["cache-control"] == "no-store"
+        assert not re.search(r"<[^>]+ (style|on\w+)=", response.text), path
+        assert "<script>" not in response.text
+
+
+def test_forms_need_a_stamp_of_their_own_page(client):
+    organiser, (ada, ben), _ = set_up(client)
+    foreign = stamp(client.get(f"/v/{ben}").text)
+    for given in ("", "x.y", foreign):
+        response = client.post(f"/v/{ada}", data={"stamp": given, "act": "submit"})
+        assert response.status_code == 403
+    response = client.post(f"/o/{organiser}/do", data={"stamp": foreign, "act": "delete", "sure": "yes"})
+    assert response.status_code == 403
+    elsewhere = client.post("/new", data=NEW, headers={"sec-fetch-site": "cross-site"})
+    assert elsewhere.status_code == 403
+
+
+def test_secrets_do_not_stand_in_for_each_other(client):
+    organiser, (ada, _), (join,) = set_up(client, limit="5")
+    for role, own in (("o", organiser), ("v", ada), ("j", join)):
+        for other in "ovja":
+            expected = 200 if role == other else 404
+            assert client.get(f"/{other}/{own}").status_code == expected
+        for broken in (own[:-1], own + "A", own.swapcase(), "", "%00", "..%2f..%2fetc"):
+            assert client.get(f"/{role}/{broken}").status_code in (404, 405)
+
+
+def test_secrets_are_not_in_the_database(client, tmp_path):
+    organiser, people, joined = set_up(client, limit="5")
+    content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    for secret in (organiser, *people, *joined):
+        assert secret.encode() not in content
+
+
+def test_what_is_too_large_is_refused(client):
+    response = client.post(
+        "/new", content=b"x" * 2_000_000, headers={"content-type": "application/x-www-form-urlencoded"}
+    )
+    assert response.status_code == 413
+    response = client.post("/file", content=b"x", headers={"content-length": "99999999"})
+    assert response.status_code == 413
+
+
+def test_too_many_requests_are_told_to_wait(client):
+    _, (ada, _), _ = set_up(client)
+    codes = [client.get(f"/v/{ada}").status_code for _ in range(80)]
+    assert codes[0] == 200
+    assert codes[-1] == 429
