@@ -6,7 +6,7 @@ SPREAD := --numprocesses auto --dist worksteal
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-slow test-oldest test-newest fuzz bench peers pages docs look format setup clean
+.PHONY: demo serve test test-slow test-oldest test-newest fuzz bench peers pages docs look format setup clean
 
 setup: .venv/installed
 
@@ -18,6 +18,10 @@ setup: .venv/installed
 
 demo: setup
 	@$(BIN)/veritally decide examples/clinics.csv --explain
+
+# The page, with an example in it; the decisions are in page.db.
+serve: setup
+	@$(BIN)/veritally serve --database page.db --browse
 
 # One thread for each test, since there is a test for each core.
 test test-slow test-oldest test-newest: export OPENBLAS_NUM_THREADS := 1

@@ -346,7 +346,7 @@ class _Application:
         if what == "state":
             return Response(json.dumps({"revision": revision, "busy": busy}), media_type="application/json")
         if what == "answer.json":
-            return _attachment(json.dumps(found.get("json", []), indent=1, ensure_ascii=False), "answer.json")
+            return _attachment(json.dumps(found.get("json", []), indent=1), "answer.json")
         if what == "report.html":
             return _attachment(self.pages.report(decision.setup.title, found), "report.html")
         number = await asyncio.to_thread(self.store.number_of_ballots, decision)
