@@ -7,11 +7,13 @@ import io
 import json
 import re
 import time
+from urllib.parse import quote
 
 import pytest
 from starlette.testclient import TestClient
 
 from veritally.web.app import application
+from veritally.web.decisions import Setup
 from veritally.web.demo import make_demo
 from veritally.web.store import Store
 
@@ -134,6 +136,16 @@ def test_a_deadline_passes(client):
     assert "Voting is over" in client.get(f"/v/{ada}").text
 
 
+def test_what_is_overdue_is_closed_also_if_nobody_looks(store):
+    setup = Setup("Late", named=False, deadline="2020-01-01T00:00", limit=1)
+    organiser, _ = store.create(setup, ["x", "y"], [])
+    with TestClient(application(store)):
+        end = time.monotonic() + 20
+        while not store.by_organiser(organiser).closed and time.monotonic() < end:
+            time.sleep(0.05)
+    assert store.by_organiser(organiser).closed
+
+
 def test_the_open_link_gives_receipts_up_to_its_limit(client):
     organiser, _, (join,) = set_up(client, voters="", limit="2")
     receipts = []
@@ -168,6 +180,9 @@ def test_ballots_of_named_voters_are_not_shown_unless_voters_were_told(client):
     assert "but not what" in client.get(f"/v/{ada}").text
     vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 2})
     assert "rank 1" not in client.get(f"/o/{organiser}").text
+    assert "selected>1</option>" not in client.get(f"/v/{ada}").text  # whoever made the link could look
+    assert "when voting is closed" in client.get(f"/o/{organiser}/votes.csv").text
+    send(client, f"/o/{organiser}", {"act": "close"}, f"/o/{organiser}/do")
     assert "Ada" not in client.get(f"/o/{organiser}/votes.csv").text
 
 
@@ -336,3 +351,76 @@ def test_too_many_requests_are_told_to_wait(client):
     codes = [client.get(f"/v/{ada}").status_code for _ in range(80)]
     assert codes[0] == 200
     assert codes[-1] == 429
+
+
+def test_a_ballot_sent_twice_by_the_open_link_counts_once(client, store):
+    organiser, _, (join,) = set_up(client, voters="", limit="5")
+    link = f"/j/{join}"
+    fields = ballot(client, link, {"Bats": 1, "Water tests": 2})
+    review = send(client, link, fields | {"act": "review"})
+    hidden = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', review.text))
+    once, twice = (client.post(link, data=hidden | {"act": "submit"}) for _ in range(2))
+    assert links(once.text, "v") == links(twice.text, "v")
+    assert store.number_of_ballots(store.by_organiser(organiser)) == 1
+
+
+def test_receipts_outlive_anonymous_ballots(client):
+    organiser, _, (join,) = set_up(client, voters="", limit="5", ballots="anonymous")
+    (receipt,) = links(vote(client, f"/j/{join}", {"Bats": 1, "Water tests": 2}).text, "v")
+    send(client, f"/o/{organiser}", {"act": "close"}, f"/o/{organiser}/do")
+    assert "Voting is over" in client.get(f"/v/{receipt}").text
+    assert "Bats" in answer(client, f"/v/{receipt}")
+
+
+def test_numbers_are_never_used_again(store):
+    """Else a link to what was deleted could become one to somebody else's decision."""
+    one, _ = store.create(Setup("One", limit=1), ["x", "y"], [])
+    first = store.by_organiser(one)
+    store.delete(first)
+    other, _ = store.create(Setup("Other", limit=1), ["x", "y"], [])
+    assert store.by_organiser(other).id > first.id
+    store.keep_answer(first, 0, {"problem": "late"})
+    assert store.answer(store.by_organiser(other)) is None
+
+
+def test_the_file_is_for_its_owner_alone(store, tmp_path):
+    assert {path.stat().st_mode & 0o077 for path in tmp_path.iterdir()} == {0}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"deadline": "0001-01-01T00:00+01:00"},
+        {"deadline": "9999-12-31T23:59-01:00"},
+        {"words": "\n".join(f"w{k} = {k}" for k in range(100))},
+        {"limit": "9" * 5000},
+        {"choose": "²"},
+        {"title": "\0\ud800"},
+    ],
+)
+def test_odd_input_is_never_our_fault(client, fields):
+    response = client.post(
+        "/new",
+        content="&".join(
+            f"{quote(name)}={quote(value, errors='surrogatepass')}"
+            for name, value in ({"stamp": stamp(client.get("/new").text)} | NEW | fields).items()
+        ),
+        headers={"content-type": "application/x-www-form-urlencoded"},
+    )
+    assert response.status_code in (200, 400)
+
+
+def test_odd_voters_of_odd_decisions_are_refused(client):
+    organiser, _, _ = set_up(client)
+    for voter in ("²", "9" * 30, "9" * 5000, "-1", "999"):
+        response = send(client, f"/o/{organiser}", {"act": "renew", "voter": voter}, f"/o/{organiser}/do")
+        assert response.status_code == 400
+
+
+def test_downloads_are_not_kept_by_browsers(client):
+    organiser, (ada, _), _ = set_up(client)
+    vote(client, f"/v/{ada}", {"Bats": 1})
+    for what in ("votes.csv", "answer.json", "report.html", "state"):
+        headers = client.get(f"/o/{organiser}/{what}").headers
+        assert headers["cache-control"] == "no-store"
+        assert headers["x-content-type-options"] == "nosniff"

@@ -14,7 +14,7 @@ _MISSING = "the page needs further packages; install them with: pip install 'ver
 @click.option("--database", default="veritally.db", show_default=True, help="A file, or postgresql://… for a server.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535))
-@click.option("--behind-proxy", is_flag=True, help="Believe what a proxy in front says of address and protocol.")
+@click.option("--behind-proxy", is_flag=True, help="Believe what a proxy on this machine says of address and protocol.")
 @click.option("--seconds", default=60.0, show_default=True, help="How long an answer may take.")
 @click.option("--demo/--no-demo", default=True, show_default=True, help="Show an example to newcomers.")
 @click.option("--browse", is_flag=True, help="Open the page in a browser.")
@@ -50,7 +50,7 @@ def serve(database: str, host: str, port: int, behind_proxy: bool, seconds: floa
             access_log=False,  # addresses of pages are secrets
             log_level="warning",
             proxy_headers=behind_proxy,
-            forwarded_allow_ips="*" if behind_proxy else None,
+            forwarded_allow_ips="127.0.0.1,::1" if behind_proxy else None,
             server_header=False,
         )
     finally:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import multiprocessing
 import tempfile
 import warnings
@@ -15,6 +16,7 @@ from veritally.errors import InputError, InputWarning
 from veritally.web.decisions import Setup, counted
 from veritally.web.store import Decision, Store
 
+_log = logging.getLogger("veritally.web")
 _COLUMNS = ("voter", "alternative", "rank", "value", "count")
 
 
@@ -47,12 +49,14 @@ def worked_out(setup: Setup, rows: Sequence[Mapping[str, Any]], upload: tuple[st
     with warnings.catch_warnings(record=True) as remarks:
         warnings.simplefilter("always", InputWarning)
         try:
-            profile = vt.read(pl.DataFrame(list(rows))) if upload is None else _read(*upload)
+            profile = vt.read(pl.DataFrame(list(rows), infer_schema_length=None)) if upload is None else _read(*upload)
             choose = min(setup.choose, profile.shape[-1])
             outcome = vt.decide(profile, choose=choose, tie_break="first")
             blocks = document(outcome, Origin(setup.title, notes=[str(remark.message) for remark in remarks]))
         except InputError as problem:
             return {"problem": str(problem)}
+        except Exception as problem:  # anything else must not be worked out again and again
+            return {"problem": f"no answer was found ({type(problem).__name__}); save the votes and use the command"}
     page, rules = to_fragment(blocks[1:])  # the page has the title already
     return {"html": page, "rules": rules, "json": [one.to_dict() for _, one in outcome.singles()]}
 
@@ -60,10 +64,14 @@ def worked_out(setup: Setup, rows: Sequence[Mapping[str, Any]], upload: tuple[st
 def _read(name: str, content: bytes) -> Any:
     import veritally as vt
 
+    suffix = Path(name).suffix.lower()
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / ("votes" + Path(name).suffix.lower())
+        path = Path(folder) / f"votes{suffix if suffix[1:].isalnum() and len(suffix) < 10 else '.csv'}"
         path.write_bytes(content)
-        return vt.read(path)
+        try:
+            return vt.read(path)
+        except InputError as problem:  # it names the file as the user does
+            raise InputError(str(problem).replace(str(path), name)) from None
 
 
 class Answers:
@@ -83,11 +91,12 @@ class Answers:
         if decision.id not in self._running:
             task = asyncio.create_task(self._work(decision.id, decision))
             self._running[decision.id] = task
-            task.add_done_callback(lambda _: self._running.pop(decision.id, None))
+            task.add_done_callback(lambda done: self._ended(decision.id, done))
 
-    def busy(self, decision: Decision) -> bool:
-        """Say whether an answer is being worked out."""
-        return decision.id in self._running
+    def _ended(self, number: int, done: asyncio.Task[None]) -> None:
+        self._running.pop(number, None)
+        if not done.cancelled() and (problem := done.exception()) is not None:
+            _log.error("no answer: %s", type(problem).__name__)
 
     async def close(self) -> None:
         """End all work."""
@@ -105,14 +114,14 @@ class Answers:
             decision = await asyncio.to_thread(self._store.by_number, number)  # as it stands now
 
     async def _found(self, decision: Decision) -> dict[str, Any]:
-        upload = None
-        if decision.upload is not None:
-            upload = (decision.upload, await asyncio.to_thread(self._store.uploaded, decision))
-        given = await asyncio.to_thread(self._store.given, decision)
-        rows = tidy_rows(decision.setup, decision.alternatives, given)
-        if not rows and upload is None:
-            return {"problem": "nobody has voted yet"}
         async with self._turn:  # of all decisions, one at a time
+            upload = None
+            if decision.upload is not None:
+                upload = (decision.upload, await asyncio.to_thread(self._store.uploaded, decision))
+            given = await asyncio.to_thread(self._store.given, decision)
+            rows = await asyncio.to_thread(tidy_rows, decision.setup, decision.alternatives, given)
+            if not rows and upload is None:
+                return {"problem": "nobody has voted yet"}
             work = asyncio.get_running_loop().run_in_executor(self._worker(), worked_out, decision.setup, rows, upload)
             try:
                 return await asyncio.wait_for(work, self._seconds)

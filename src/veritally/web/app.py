@@ -7,7 +7,6 @@ import io
 import json
 import logging
 import random
-import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -26,22 +25,27 @@ from starlette.staticfiles import StaticFiles
 from veritally.errors import InputError
 from veritally.web.answers import Answers, tidy_rows
 from veritally.web.decisions import (
+    LONGEST_NAME,
     MOST_ALTERNATIVES,
     MOST_VOTERS,
     WORDS,
     Setup,
+    clean_text,
     counted,
     read_ballot,
     read_names,
     read_setup,
+    whole,
 )
 from veritally.web.limits import Limit
-from veritally.web.links import Stamps
-from veritally.web.pages import Pages
+from veritally.web.links import Stamps, new_secret
+from veritally.web.pages import HEADERS, Pages
 from veritally.web.store import ClosedError, Decision, Store
 
 LARGEST_FORM, LARGEST_FILE = 1_000_000, 20_000_000  # bytes
 _FIELDS = 2000
+_FORMULAS = tuple("=+-@\t\r＝＋－＠")  # what cells begin with that a spreadsheet would work out
+_EVERY = 60  # seconds, in which decisions are closed that are overdue
 _NOWHERE = "This link leads nowhere. It may be incomplete, or was replaced or deleted; ask whoever sent it to you."
 _log = logging.getLogger("veritally.web")
 
@@ -60,6 +64,7 @@ class _Application:
         self.stamps = Stamps(store.key)
         self.pages = Pages()
         self.by_address, self.by_link = Limit(600, 100), Limit(60, 2)
+        self.making = Limit(30, 0.2)  # of decisions and files, for each address
 
     def made(self) -> Starlette:
         def at(path: str, page: Page, *methods: str) -> Route:
@@ -84,7 +89,7 @@ class _Application:
         handlers: Mapping[Any, Any] = {
             HTTPException: self._refused,
             InputError: self._mistaken,
-            sa.exc.DBAPIError: self._not_kept,
+            sa.exc.SQLAlchemyError: self._not_kept,
             OSError: self._not_kept,
             Exception: self._failed,
         }
@@ -92,8 +97,21 @@ class _Application:
 
     @contextlib.asynccontextmanager
     async def _life(self, _: Starlette) -> AsyncIterator[None]:
+        closing = asyncio.create_task(self._close_in_time())
         yield
+        closing.cancel()
         await self.answers.close()
+
+    async def _close_in_time(self) -> None:
+        """Close decisions after their deadline, also if nobody looks, so that anonymous ballots lose their voters."""
+        while True:
+            try:
+                for decision in await asyncio.to_thread(self.store.overdue):
+                    await self._ended(decision)
+                await asyncio.to_thread(self.store.forget)
+            except Exception as problem:
+                _log.error("not closed: %s", type(problem).__name__)
+            await asyncio.sleep(_EVERY)
 
     # Requests
 
@@ -103,9 +121,12 @@ class _Application:
         async def handle(request: Request) -> Response:
             secret = request.path_params.get("secret", "")
             address = request.client.host if request.client else ""
-            wait = max(self.by_address.wait(address), self.by_link.wait(secret) if secret else 0.0)
+            wait = max(self.by_address.wait(address), self.by_link.wait(f"{secret} {address}") if secret else 0.0)
+            if not secret and request.method == "POST":
+                wait = max(wait, self.making.wait(address))
             if wait:
-                raise HTTPException(429, "Too many requests at once. Wait a moment and try again.")
+                later = {"retry-after": f"{wait + 1:.0f}"}
+                raise HTTPException(429, "Too many requests at once. Wait a moment and try again.", later)
             if request.method == "POST" and request.headers.get("sec-fetch-site", "same-origin") not in (
                 "same-origin",
                 "none",
@@ -187,8 +208,11 @@ class _Application:
                 raise HTTPException(403, "This page is too old, or not ours. Open it again; nothing was changed.")
             if not isinstance(given, UploadFile) or not given.filename:
                 raise InputError("no file was sent; choose one")
-            content, name = await given.read(), Path(given.filename).name
-        title = Path(name).stem[:100] or "Votes"
+            content, name = (
+                await given.read(),
+                clean_text(Path(given.filename).name, "the name of the file", LONGEST_NAME),
+            )
+        title = Path(name).stem or "Votes"
         organiser = await asyncio.to_thread(self.store.upload, title, name, content)
         return RedirectResponse(f"/o/{organiser}/answer", 303)
 
@@ -217,14 +241,16 @@ class _Application:
     async def act(self, request: Request) -> Response:
         """Do what the organiser asks for."""
         secret = request.path_params["secret"]
-        decision = await self._decision(request, self.store.by_organiser)
         form = await self._form(request, secret)
+        decision = await self._decision(request, self.store.by_organiser)
         store, what = self.store, form.get("act", "")
         if what == "voters":
             people = read_names(form.get("voters", ""), "voters", MOST_VOTERS)
             return self._links(request, decision.setup, await asyncio.to_thread(store.add_voters, decision, people))
-        if what == "renew" and form.get("voter", "").isdigit():
-            name, link = await asyncio.to_thread(store.renew, decision, int(form["voter"]))
+        if what == "renew":
+            name, link = await asyncio.to_thread(
+                store.renew, decision, whole(form.get("voter", ""), "the voter", 0, 1 << 31)
+            )
             return self._links(request, decision.setup, {name: link})
         if what == "alternatives":
             names = read_names(form.get("alternatives", ""), "alternatives", MOST_ALTERNATIVES)
@@ -257,11 +283,11 @@ class _Application:
 
     async def vote(self, request: Request) -> Response:
         secret = request.path_params["secret"]
+        form = await self._form(request, secret) if request.method == "POST" else None
         voter = await asyncio.to_thread(self.store.by_voter, secret)
         if voter is None:
             raise HTTPException(404, _NOWHERE)
         decision = await self._ended(voter.decision)
-        form = await self._form(request, secret) if request.method == "POST" else None
 
         async def keep(given: Mapping[str, Any]) -> Response:
             await asyncio.to_thread(self.store.vote, voter, given)
@@ -271,15 +297,17 @@ class _Application:
 
     async def join(self, request: Request) -> Response:
         secret = request.path_params["secret"]
-        decision = await self._decision(request, self.store.by_open_link)
         form = await self._form(request, secret) if request.method == "POST" else None
+        decision = await self._decision(request, self.store.by_open_link)
+        order = (form or {}).get("order", "")
+        if len(order) != len(new_secret()):  # it also is the receipt, so that a ballot sent twice counts once
+            order = new_secret()
 
         async def keep(given: Mapping[str, Any]) -> Response:
-            receipt = await asyncio.to_thread(self.store.vote_by_open_link, decision, given)
-            link = f"{request.base_url}v/{receipt}"
+            await asyncio.to_thread(self.store.vote_by_open_link, decision, given, order)
+            link = f"{request.base_url}v/{order}"
             return self._page(request, "receipt.html", decision=decision, receipt=link)
 
-        order = (form or {}).get("order", "") or secrets.token_hex(8)
         return await self._ballot(request, decision, form, None, keep, person="", order=order, joined=True)
 
     async def _ballot(
@@ -297,8 +325,9 @@ class _Application:
         shown |= {"decision": decision, "alternatives": alternatives, "voted": given is not None}
         if decision.closed:
             return self._page(request, "closed.html", **shown)
-        if form is None:
-            return self._page(request, "ballot.html", filled=_filled(given), problem="", **shown)
+        if form is None:  # whoever makes new links must not see a ballot that nobody else is to see
+            filled = _filled(given) if decision.setup.readable or not shown["person"] else {}
+            return self._page(request, "ballot.html", filled=filled, problem="", **shown)
         try:
             read = read_ballot(form, decision.setup, alternatives)
         except InputError as mistake:
@@ -313,7 +342,8 @@ class _Application:
             response = await keep(read)
         except ClosedError as late:
             return self._page(request, "said.html", 409, title="Not taken", said=str(late))
-        self._ask(await asyncio.to_thread(self.store.by_number, decision.id))
+        with contextlib.suppress(OSError, sa.exc.SQLAlchemyError):  # the ballot is kept, whatever comes after
+            self._ask(await asyncio.to_thread(self.store.by_number, decision.id))
         return response
 
     # Answers
@@ -344,7 +374,9 @@ class _Application:
         revision, found = kept or (-1, {})
         busy = revision != decision.revision
         if what == "state":
-            return Response(json.dumps({"revision": revision, "busy": busy}), media_type="application/json")
+            return Response(
+                json.dumps({"revision": revision, "busy": busy}), media_type="application/json", headers=HEADERS
+            )
         if what == "answer.json":
             return _attachment(json.dumps(found.get("json", []), indent=1), "answer.json")
         if what == "report.html":
@@ -363,6 +395,8 @@ class _Application:
         )
 
     async def _votes(self, decision: Decision) -> Response:
+        if not (decision.setup.readable or decision.closed):
+            raise InputError("the votes can be saved when voting is closed: until then they would tell who gave which")
         if decision.upload is not None:
             return _attachment(await asyncio.to_thread(self.store.uploaded, decision), decision.upload)
         rows = tidy_rows(decision.setup, decision.alternatives, await asyncio.to_thread(self.store.given, decision))
@@ -460,17 +494,15 @@ def _lines(
 def _csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Return a table as CSV, in which no cell is a formula to a spreadsheet."""
     file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
+    writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(columns)
     for row in rows:
-        writer.writerow(
-            ["'" + x if isinstance(x, str) and x[:1] in tuple("=+-@\t\r") else "" if x is None else x for x in row]
-        )
+        writer.writerow(["'" + x if isinstance(x, str) and x[:1] in _FORMULAS else "" if x is None else x for x in row])
     return file.getvalue()
 
 
 def _attachment(content: str | bytes, name: str) -> Response:
     kind = {"csv": "text/csv", "json": "application/json", "html": "text/html"}.get(name.rsplit(".", 1)[-1].lower())
     plain = "".join(x if x.isascii() and (x.isalnum() or x in ".-_") else "_" for x in name)
-    headers = {"content-disposition": f'attachment; filename="{plain}"'}
+    headers = HEADERS | {"content-disposition": f'attachment; filename="{plain}"'}
     return Response(content, media_type=kind or "application/octet-stream", headers=headers)

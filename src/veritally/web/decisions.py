@@ -12,6 +12,7 @@ Kind: TypeAlias = Literal["ranking", "scores", "favourite"]
 MOST_ALTERNATIVES, MOST_VOTERS = 200, 5000
 LONGEST_NAME, LONGEST_TITLE, LONGEST_TEXT = 200, 200, 2000
 MOST_SEEN = 1e9
+MOST_WORDS = 20
 WORDS = {"not at all": 0.0, "a little": 1.0, "some": 3.0, "a lot": 10.0}
 
 
@@ -72,17 +73,17 @@ def read_setup(form: Mapping[str, str]) -> Setup:
     if kind not in get_args(Kind):
         raise InputError(f"{quoted(kind)} is no kind of ballot; choose a ranking, scores or a favourite")
     return Setup(
-        title=_text(form.get("title", ""), "the title", LONGEST_TITLE, needed=True),
+        title=clean_text(form.get("title", ""), "the title", LONGEST_TITLE, needed=True),
         kind=kind,  # type: ignore[arg-type]
-        text=_text(form.get("text", ""), "the text for voters", LONGEST_TEXT),
+        text=clean_text(form.get("text", ""), "the text for voters", LONGEST_TEXT),
         words=read_words(form.get("words", "")) if form.get("seen", "words") == "words" else {},
-        unit=_text(form.get("unit", ""), "what is counted", LONGEST_NAME),
-        choose=_whole(form.get("choose", "1") or "1", "how many are chosen", 1, MOST_ALTERNATIVES),
+        unit=clean_text(form.get("unit", ""), "what is counted", LONGEST_NAME),
+        choose=whole(form.get("choose", "1") or "1", "how many are chosen", 1, MOST_ALTERNATIVES),
         deadline=_deadline(form.get("deadline", "")),
         named=form.get("ballots", "named") != "anonymous",
         readable=form.get("ballots", "named") == "readable",
         shown=form.get("shown", "") == "yes",
-        limit=_whole(form.get("limit", "0") or "0", "how many may vote by the open link", 0, MOST_VOTERS),
+        limit=whole(form.get("limit", "0") or "0", "how many may vote by the open link", 0, MOST_VOTERS),
     )
 
 
@@ -97,8 +98,10 @@ def read_words(text: str) -> dict[str, float]:
         word, equals, count = line.rpartition("=")
         if not equals:
             raise InputError(f"{quoted(line.strip())} has no count; write a word and its count, such as: a lot = 10")
-        name = _text(word, "a word for how much was seen", LONGEST_NAME, needed=True)
+        name = clean_text(word, "a word for how much was seen", LONGEST_NAME, needed=True)
         found[name] = _number(count, f"the count of {quoted(name)}")
+    if len(found) > MOST_WORDS:
+        raise InputError(f"{len(found)} words for how much was seen are too many; give at most {MOST_WORDS}")
     if len(found) < 2 or max(found.values()) <= 0:
         raise InputError("give at least two words for how much was seen, one of them with a count above 0")
     return dict(sorted(found.items(), key=lambda item: item[1]))
@@ -108,7 +111,7 @@ def read_names(text: str, what: str, most: int) -> list[str]:
     """Read names, one a line or pasted from a sheet (the first column counts); each once."""
     names: dict[str, None] = {}
     for line in text.splitlines():
-        name = _text(line.split("\t")[0], what, LONGEST_NAME)
+        name = clean_text(line.split("\t")[0], what, LONGEST_NAME)
         if name:
             names[name] = None
     if len(names) > most:
@@ -127,7 +130,7 @@ def read_ballot(form: Mapping[str, str], setup: Setup, alternatives: Sequence[tu
         seen = _seen(form.get(f"seen-{number}", ""), setup, name)
         own: dict[str, Any] = {"seen": seen}
         if setup.kind == "ranking" and (rank := form.get(f"rank-{number}", "").strip()):
-            own["rank"] = _whole(rank, f"the rank of {quoted(name)}", 1, len(alternatives))
+            own["rank"] = whole(rank, f"the rank of {quoted(name)}", 1, len(alternatives))
         if setup.kind == "scores" and (score := form.get(f"score-{number}", "").strip()):
             own["score"] = _number(score, f"the score of {quoted(name)}", least=-MOST_SEEN)
         if setup.kind == "favourite" and favourite == str(number):
@@ -163,7 +166,8 @@ def _seen(text: str, setup: Setup, name: str) -> str | float:
     return text
 
 
-def _text(text: str, what: str, longest: int, needed: bool = False) -> str:
+def clean_text(text: str, what: str, longest: int, needed: bool = False) -> str:
+    """Return a text without control characters; refuse one that is too long, or missing."""
     text = re.sub(r"[^\S\n]+", " ", "".join(x for x in text if x.isprintable() or x in "\n\t")).strip()
     if needed and not text:
         raise InputError(f"{what} is missing; write a few words")
@@ -172,9 +176,10 @@ def _text(text: str, what: str, longest: int, needed: bool = False) -> str:
     return text
 
 
-def _whole(text: str, what: str, least: int, most: int) -> int:
+def whole(text: str, what: str, least: int, most: int) -> int:
+    """Return a whole number in a range."""
     try:
-        number = int(text.strip())
+        number = int(text.strip()[:20])
     except ValueError:
         raise InputError(f"{what} must be a whole number, not {quoted(text)}") from None
     if not least <= number <= most:
@@ -201,6 +206,8 @@ def _deadline(text: str) -> str:
         raise InputError(
             f"the deadline must be a date and a time, such as 2030-05-31T17:00, not {quoted(text)}"
         ) from None
+    if not 2000 <= when.year <= 9000:  # in which every time zone has its dates
+        raise InputError(f"the deadline is in the year {when.year}; give one that will come")
     if when.tzinfo is not None:
         when = when.astimezone(datetime.UTC)
     return when.replace(tzinfo=None, second=0, microsecond=0).isoformat(timespec="minutes")

@@ -9,7 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
-_HEADERS = {
+HEADERS = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
     "cache-control": "no-store",
@@ -34,7 +34,7 @@ class Pages:
             "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
         )
         page = self._templates.get_template(name).render(nonce=nonce, **given)
-        return HTMLResponse(page, status, _HEADERS | {"content-security-policy": rules})
+        return HTMLResponse(page, status, HEADERS | {"content-security-policy": rules})
 
     def report(self, title: str, found: dict[str, Any]) -> str:
         """Return the answer as one page that needs no other file."""
@@ -45,7 +45,10 @@ def _qr(link: str) -> str:
     """Return a link as a picture that a phone reads."""
     import segno
 
-    return str(segno.make(link, error="m").svg_data_uri(scale=4, border=2))
+    try:
+        return str(segno.make(link, error="m").svg_data_uri(scale=4, border=2))
+    except segno.DataOverflowError:  # an address that no picture holds
+        return "data:,"
 
 
 def _as_file(text: str) -> str:

@@ -27,6 +27,7 @@ decisions = sa.Table(
     sa.Column("revision", sa.Integer, nullable=False, default=0),  # one more with each change of what is decided
     sa.Column("upload", sa.LargeBinary),  # a vote file, where there are no voters
     sa.Column("upload_name", sa.Text),
+    sqlite_autoincrement=True,  # a number is never used again
 )
 alternatives = sa.Table(
     "alternatives",
@@ -35,6 +36,7 @@ alternatives = sa.Table(
     sa.Column("decision", sa.ForeignKey("decisions.id", ondelete="CASCADE"), nullable=False, index=True),
     sa.Column("name", sa.Text, nullable=False),
     sa.UniqueConstraint("decision", "name"),
+    sqlite_autoincrement=True,  # a number is never used again
 )
 voters = sa.Table(
     "voters",
@@ -44,6 +46,8 @@ voters = sa.Table(
     sa.Column("name", sa.Text),  # none for one who came by the open link
     sa.Column("link", sa.String(64), nullable=False, unique=True),
     sa.Column("voted", sa.Boolean, nullable=False, default=False),
+    sa.UniqueConstraint("decision", "name"),
+    sqlite_autoincrement=True,  # a number is never used again
 )
 ballots = sa.Table(
     "ballots",
@@ -52,6 +56,7 @@ ballots = sa.Table(
     sa.Column("decision", sa.ForeignKey("decisions.id", ondelete="CASCADE"), nullable=False, index=True),
     sa.Column("voter", sa.ForeignKey("voters.id", ondelete="CASCADE"), unique=True),  # none for a closed anonymous one
     sa.Column("given", sa.JSON, nullable=False),
+    sqlite_autoincrement=True,  # a number is never used again
 )
 answers = sa.Table(
     "answers",

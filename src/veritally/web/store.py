@@ -2,15 +2,17 @@
 
 import datetime
 import json
+import os
 import random
 import secrets
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from veritally.errors import InputError
-from veritally.web.decisions import Setup
+from veritally.web.decisions import MOST_ALTERNATIVES, MOST_VOTERS, Setup
 from veritally.web.links import hashed, new_secret
 from veritally.web.schema import alternatives, answers, ballots, decisions, facts, prepare, voters
 
@@ -70,11 +72,13 @@ class Store:
     """The database."""
 
     def __init__(self, address: str) -> None:
+        if address.startswith("sqlite:///"):
+            os.close(os.open(address.removeprefix("sqlite:///"), os.O_CREAT | os.O_RDWR, 0o600))  # for its owner alone
         try:
             self._engine = sa.create_engine(address, pool_pre_ping=True)
         except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ModuleNotFoundError) as problem:
             raise InputError(f"--database cannot be used ({problem}); give sqlite:///FILE or postgresql://…") from None
-        self._file = self._engine.dialect.name == "sqlite"
+        self._file, self._remembers = self._engine.dialect.name == "sqlite", False
         if self._file:
             sa.event.listen(self._engine, "connect", _prepare_file)
             sa.event.listen(self._engine, "begin", _begin)
@@ -124,7 +128,10 @@ class Store:
         """Add voters; return their secrets by name."""
         links = {name: new_secret() for name in people}
         with self._writer.begin() as connection:
+            _locked(connection, decision.id)
             known = set(connection.scalars(sa.select(voters.c.name).where(voters.c.decision == decision.id)))
+            if len(known | set(people)) > MOST_VOTERS:
+                raise InputError(f"a decision can have {MOST_VOTERS} voters")
             links = {name: secret for name, secret in links.items() if name not in known}
             _add_voters(connection, decision.id, links)
         return links
@@ -142,11 +149,12 @@ class Store:
 
     def add_alternatives(self, decision: Decision, names: Sequence[str]) -> None:
         """Add alternatives, which those who have voted have not seen."""
-        known = {name for _, name in decision.alternatives}
-        rows = [{"decision": decision.id, "name": name} for name in names if name not in known]
-        if rows:
-            with self._writer.begin() as connection:
-                _require_open(connection, decision.id)
+        with self._writer.begin() as connection:
+            known = {name for _, name in _require_open(connection, decision.id).alternatives}
+            rows = [{"decision": decision.id, "name": name} for name in names if name not in known]
+            if len(known) + len(rows) > MOST_ALTERNATIVES:
+                raise InputError(f"a decision can have {MOST_ALTERNATIVES} alternatives")
+            if rows:
                 connection.execute(sa.insert(alternatives), rows)
                 _changed(connection, decision.id)
 
@@ -177,9 +185,21 @@ class Store:
                     rows = [{"decision": decision.id, "given": each} for each in given]
                     connection.execute(sa.insert(ballots), rows)
                 # by the open link there is a voter for each ballot, in the order of voting
-                gone = (voters.c.decision == decision.id) & voters.c.name.is_(None)
-                connection.execute(sa.delete(voters).where(gone))
+                came = (voters.c.decision == decision.id) & voters.c.name.is_(None)
+                links = list(connection.scalars(sa.select(voters.c.link).where(came)))
+                random.SystemRandom().shuffle(links)
+                connection.execute(sa.delete(voters).where(came))
+                if links:
+                    rows = [{"decision": decision.id, "link": link, "voted": True} for link in links]
+                    connection.execute(sa.insert(voters), rows)
         self._forget()
+
+    def overdue(self) -> list[Decision]:
+        """Return decisions that are still open after their deadline."""
+        with self._engine.connect() as connection:
+            numbers = list(connection.scalars(sa.select(decisions.c.id).where(~decisions.c.closed)))
+            found = [_decision(connection, decisions.c.id == number) for number in numbers]
+        return [decision for decision in found if decision is not None and decision.over]
 
     def reopen(self, decision: Decision) -> None:
         """Take ballots again, if they carry names."""
@@ -194,6 +214,8 @@ class Store:
 
     def copy(self, decision: Decision) -> tuple[str, dict[str, str]]:
         """Set up the same decision again, with the same voters and no ballots."""
+        if decision.upload is not None:
+            raise InputError("this decision is of a file, and has no voters")
         with self._engine.connect() as connection:
             own = (voters.c.decision == decision.id) & voters.c.name.is_not(None)
             people = list(connection.scalars(sa.select(voters.c.name).where(own).order_by(voters.c.id)))
@@ -206,11 +228,17 @@ class Store:
             connection.execute(sa.delete(decisions).where(decisions.c.id == decision.id))
         self._forget()
 
+    def forget(self) -> None:
+        """Try again to forget what was deleted, if somebody read the file then."""
+        if self._remembers:
+            self._forget()
+
     def _forget(self) -> None:
         """Let nothing that was deleted stay in the files."""
         if self._file:
             with self._engine.connect() as connection:
-                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+                busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").first()
+            self._remembers = busy is None or bool(busy[0])  # somebody reads the file; it is tried again
 
     # Links
 
@@ -257,11 +285,12 @@ class Store:
             connection.execute(sa.update(voters).where(voters.c.id == voter.id).values(voted=True))
             _changed(connection, voter.decision.id)
 
-    def vote_by_open_link(self, decision: Decision, given: Mapping[str, Any]) -> str:
-        """Keep a ballot of somebody who came by the open link; return the secret to change it with."""
-        secret = new_secret()
+    def vote_by_open_link(self, decision: Decision, given: Mapping[str, Any], secret: str) -> None:
+        """Keep a ballot that came by the open link, once if it is sent twice; with ``secret`` it can be changed."""
         with self._writer.begin() as connection:
             _require_open(connection, decision.id)
+            if connection.scalar(sa.select(voters.c.id).where(voters.c.link == hashed(secret))) is not None:
+                return
             own = (voters.c.decision == decision.id) & voters.c.name.is_(None)
             number = connection.scalar(sa.select(sa.func.count()).select_from(voters).where(own)) or 0
             if number >= decision.setup.limit:
@@ -270,7 +299,6 @@ class Store:
             voter = _inserted(connection, sa.insert(voters).values(**row))
             connection.execute(sa.insert(ballots).values(decision=decision.id, voter=voter, given=dict(given)))
             _changed(connection, decision.id)
-        return secret
 
     # Reading
 
@@ -296,7 +324,9 @@ class Store:
         named = decision.setup.readable
         if not named:
             rows = sorted(rows, key=lambda row: json.dumps(row.given, sort_keys=True))  # not in the order of voting
-        return [(row.name if named and row.name else f"voter {k}", row.given) for k, row in enumerate(rows, 1)]
+        taken = {row.name for row in rows} if named else set()
+        made_up = (name for k in count(1) if (name := f"voter {k}") not in taken)
+        return [(row.name if named and row.name else next(made_up), row.given) for row in rows]
 
     def uploaded(self, decision: Decision) -> bytes:
         """Return the vote file of a decision that has one."""
@@ -349,7 +379,8 @@ def _begin(connection: sa.Connection) -> None:
 
 
 def _decision(connection: sa.Connection, which: sa.ColumnElement[bool]) -> Decision | None:
-    row = connection.execute(sa.select(decisions).where(which)).first()
+    columns = [column for column in decisions.c if column is not decisions.c.upload]
+    row = connection.execute(sa.select(*columns).where(which)).first()
     if row is None:
         return None
     asked = sa.select(alternatives.c.id, alternatives.c.name).where(alternatives.c.decision == row.id)
@@ -371,14 +402,20 @@ def _add_voters(connection: sa.Connection, decision: int, links: Mapping[str, st
         connection.execute(sa.insert(voters), rows)
 
 
-def _require_open(connection: sa.Connection, decision: int) -> None:
-    """Refuse a ballot for a decision that is over, also if it was open when the page was made."""
+def _locked(connection: sa.Connection, decision: int) -> None:
+    """Let no other transaction change the decision meanwhile."""
     connection.execute(sa.select(decisions.c.id).where(decisions.c.id == decision).with_for_update())
+
+
+def _require_open(connection: sa.Connection, decision: int) -> Decision:
+    """Refuse a ballot for a decision that is over, also if it was open when the page was made."""
+    _locked(connection, decision)
     found = _decision(connection, decisions.c.id == decision)
     if found is None:
         raise ClosedError("this decision was deleted")
     if found.over:
         raise ClosedError("voting is over; your ballot was not taken")
+    return found
 
 
 def _changed(connection: sa.Connection, decision: int) -> None:

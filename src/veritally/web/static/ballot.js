@@ -80,7 +80,6 @@ if (form.dataset.kind === "ranking") {
     handle.addEventListener("pointerdown", (event) => {
       if (!seen(item)) return move(item, 0);
       event.preventDefault();
-      handle.setPointerCapture(event.pointerId);
       item.classList.add("dragged");
       const drag = (at) => {
         const others = [...list.children].filter((own) => own !== item);
@@ -88,13 +87,15 @@ if (form.dataset.kind === "ranking") {
         before ? before.before(item) : list.append(item);
       };
       const drop = () => {
-        handle.removeEventListener("pointermove", drag);
+        document.removeEventListener("pointermove", drag);
+        document.removeEventListener("pointerup", drop);
+        document.removeEventListener("pointercancel", drop);
         item.classList.remove("dragged");
         put(item, item.nextElementSibling);
       };
-      handle.addEventListener("pointermove", drag);
-      handle.addEventListener("pointerup", drop, {once: true});
-      handle.addEventListener("pointercancel", drop, {once: true});
+      document.addEventListener("pointermove", drag);  // the handle moves with its item, and would lose the pointer
+      document.addEventListener("pointerup", drop);
+      document.addEventListener("pointercancel", drop);
     });
     rank(item).addEventListener("change", () => { announced.textContent = rank(item).value ? `${name(item)}: rank ${rank(item).value}` : `${name(item)}: not ranked`; });
   }
