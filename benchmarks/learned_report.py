@@ -180,7 +180,8 @@ def main() -> None:
         "Votes are simulated from 24 judges of 5,000 yes-no questions, as they were found in a public panel of",
         "language models. Nearly all of them share one large error. All questions without an answer are decided.",
         "",
-        "`python benchmarks/judges24.py`, then `python benchmarks/learned_report.py`",
+        "`python benchmarks/judges24.py --factors 2`, then `python benchmarks/learned_report.py`. That there are two",
+        "shared errors is given, which is four times as fast as to find it out.",
         "",
     ]
     for part in ("200", "50", "800", "0"):
