@@ -118,7 +118,7 @@ class Lesson:
     def learn(self, factors: int, start: Array | None, heard: "Heard | None") -> tuple[Layout, Found]:
         """Learn with so many shared errors: from answered decisions first, then from all."""
         layout = self.layout(factors)
-        first = layout.start(np.log(_units(self.votes, self.prepared)), self.seed)
+        first = layout.start(np.log(_units(self.votes)), self.seed)
         expected = layout.expected(first)
         answered = self.votes.answered
         x = first if start is None else start
@@ -339,7 +339,7 @@ def _standardised(answers: Array) -> Array:
     return made
 
 
-def _units(votes: PanelVotes, prepared: Prepared) -> Array:
+def _units(votes: PanelVotes) -> Array:
     """Return about the standard deviation of the noise of each voter's values, to start from."""
     m = int(votes.facts.members.max(initial=0)) + 1
     if not isinstance(votes, ValueVotes):

@@ -17,7 +17,6 @@ from veritally.web.decisions import Setup, counted
 from veritally.web.store import Decision, Store
 
 _log = logging.getLogger("veritally.web")
-_COLUMNS = ("voter", "alternative", "rank", "value", "count")
 
 
 def tidy_rows(
@@ -29,13 +28,18 @@ def tidy_rows(
         for number, name in alternatives:
             own = ballot.get(str(number), {})
             count = counted(own.get("seen", 0.0), setup)
-            if setup.kind == "scores" and "score" not in own:
-                count = 0.0  # a score that is left out is no opinion
-            if count > 0:
-                rank = 1 if own.get("favourite") else own.get("rank")
-                rows.append(dict(zip(_COLUMNS, (voter, name, rank, own.get("score"), count), strict=True)))
-    kept = ("voter", "alternative", "value" if setup.kind == "scores" else "rank", "count")
-    return [{name: row[name] for name in kept} for row in rows]
+            if setup.kind == "scores":
+                vote, seen = own.get("score"), "score" in own  # a score that is left out is no opinion
+            else:
+                vote, seen = 1 if own.get("favourite") else own.get("rank"), True
+            if count > 0 and seen:
+                rows.append(dict(zip(tidy_columns(setup), (voter, name, vote, count), strict=True)))
+    return rows
+
+
+def tidy_columns(setup: Setup) -> tuple[str, ...]:
+    """Return the columns of these rows."""
+    return ("voter", "alternative", "value" if setup.kind == "scores" else "rank", "count")
 
 
 def worked_out(setup: Setup, rows: Sequence[Mapping[str, Any]], upload: tuple[str, bytes] | None) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import csv
 import io
 import json
 import logging
@@ -23,7 +22,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from veritally.errors import InputError
-from veritally.web.answers import Answers, tidy_rows
+from veritally.web.answers import Answers, tidy_columns, tidy_rows
 from veritally.web.decisions import (
     LONGEST_NAME,
     MOST_ALTERNATIVES,
@@ -44,7 +43,6 @@ from veritally.web.store import ClosedError, Decision, Store
 
 LARGEST_FORM, LARGEST_FILE = 1_000_000, 20_000_000  # bytes
 _FIELDS = 2000
-_FORMULAS = tuple("=+-@\t\r＝＋－＠")  # what cells begin with that a spreadsheet would work out
 _EVERY = 60  # seconds, in which decisions are closed that are overdue
 _NOWHERE = "This link leads nowhere. It may be incomplete, or was replaced or deleted; ask whoever sent it to you."
 _log = logging.getLogger("veritally.web")
@@ -193,7 +191,8 @@ class _Application:
         base = str(request.base_url)
         people = [(name, f"{base}v/{secret}") for name, secret in links.items() if name]
         joined = f"{base}j/{links['']}" if "" in links else ""
-        table = _csv(("voter", "link"), [*people, *([("everybody", joined)] if joined else [])])
+        every = [*people, *([("everybody", joined)] if joined else [])]
+        table = _csv([{"voter": name, "link": link} for name, link in every], ("voter", "link"))
         own = f"{base}o/{organiser}" if organiser else ""
         return self._page(request, "links.html", setup=setup, people=people, join=joined, organiser=own, table=table)
 
@@ -343,14 +342,11 @@ class _Application:
         except ClosedError as late:
             return self._page(request, "said.html", 409, title="Not taken", said=str(late))
         with contextlib.suppress(OSError, sa.exc.SQLAlchemyError):  # the ballot is kept, whatever comes after
-            self._ask(await asyncio.to_thread(self.store.by_number, decision.id))
+            if (now := await asyncio.to_thread(self.store.by_number, decision.id)) is not None:
+                self.answers.ask(now)
         return response
 
     # Answers
-
-    def _ask(self, decision: Decision | None) -> None:
-        if decision is not None:
-            self.answers.ask(decision)
 
     async def read_answer(self, request: Request) -> Response:
         """Show the answer to whoever may see it, or hand it out as a file."""
@@ -400,15 +396,16 @@ class _Application:
         if decision.upload is not None:
             return _attachment(await asyncio.to_thread(self.store.uploaded, decision), decision.upload)
         rows = tidy_rows(decision.setup, decision.alternatives, await asyncio.to_thread(self.store.given, decision))
-        columns = list(rows[0]) if rows else ["voter", "alternative", "rank", "count"]
-        return _attachment(_csv(columns, [list(row.values()) for row in rows]), "votes.csv")
+        return _attachment(_csv(rows, tidy_columns(decision.setup)), "votes.csv")
 
     # Refusals
 
     async def _refused(self, request: Request, problem: Exception) -> Response:
         assert isinstance(problem, HTTPException)
         said = _NOWHERE if problem.status_code == 404 else problem.detail
-        return self.pages.response("said.html", problem.status_code, title="Not possible", said=said)
+        response = self.pages.response("said.html", problem.status_code, title="Not possible", said=said)
+        response.headers.update(problem.headers or {})
+        return response
 
     async def _mistaken(self, request: Request, problem: Exception) -> Response:
         return self.pages.response("said.html", 400, title="Not possible", said=str(problem))
@@ -461,9 +458,9 @@ def _filled(given: Mapping[str, Any] | None) -> dict[str, str]:
     """Return a kept ballot as the fields of its form."""
     made: dict[str, str] = {}
     for number, own in (given or {}).items():
-        for what, field in (("seen", "seen"), ("rank", "rank"), ("score", "score")):
+        for what in ("seen", "rank", "score"):
             if what in own:
-                made[f"{field}-{number}"] = own[what] if isinstance(own[what], str) else f"{own[what]:.12g}"
+                made[f"{what}-{number}"] = own[what] if isinstance(own[what], str) else f"{own[what]:.12g}"
         if own.get("favourite"):
             made["favourite"] = str(number)
     return made
@@ -491,14 +488,15 @@ def _lines(
     return [line for _, line in sorted(rows, key=lambda row: row[0])]
 
 
-def _csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+def _csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
     """Return a table as CSV, in which no cell is a formula to a spreadsheet."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerow(columns)
-    for row in rows:
-        writer.writerow(["'" + x if isinstance(x, str) and x[:1] in _FORMULAS else "" if x is None else x for x in row])
-    return file.getvalue()
+    import polars as pl
+
+    from veritally.io import text
+
+    file = io.BytesIO()
+    text.write(pl.DataFrame(list(rows), schema=list(columns), infer_schema_length=None), file, ".csv")
+    return file.getvalue().decode()
 
 
 def _attachment(content: str | bytes, name: str) -> Response:

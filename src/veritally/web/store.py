@@ -216,9 +216,7 @@ class Store:
         """Set up the same decision again, with the same voters and no ballots."""
         if decision.upload is not None:
             raise InputError("this decision is of a file, and has no voters")
-        with self._engine.connect() as connection:
-            own = (voters.c.decision == decision.id) & voters.c.name.is_not(None)
-            people = list(connection.scalars(sa.select(voters.c.name).where(own).order_by(voters.c.id)))
+        people = [name for _, name, _ in self.people(decision)]
         setup = Setup(**(decision.setup.to_dict() | {"deadline": ""}))
         return self.create(setup, [name for _, name in decision.alternatives], people)
 
