@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 from veritally.web.app import application
 from veritally.web.decisions import Setup
 from veritally.web.demo import make_demo
-from veritally.web.store import Store
 
+in_a_file = pytest.mark.parametrize("address", ["file"], indirect=True)  # what is asked of the file itself
 NEW = {
     "title": "Best <b>poster</b>",
     "alternatives": "Bats\nWater tests\n=HYPERLINK(1)",
@@ -27,19 +27,6 @@ NEW = {
     "shown": "yes",
     "limit": "0",
 }
-
-
-@pytest.fixture
-def store(tmp_path):
-    store = Store(f"sqlite:///{tmp_path / 'page.db'}")
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def client(store):
-    with TestClient(application(store), raise_server_exceptions=False) as client:
-        yield client
 
 
 def stamp(text):
@@ -211,6 +198,7 @@ def test_an_organiser_changes_copies_shares_and_deletes(client, store, tmp_path)
     assert client.get(f"/v/{ada}").status_code == 404
 
 
+@in_a_file
 def test_what_is_deleted_is_not_in_the_file(client, tmp_path):
     organiser, _, _ = set_up(client, title="Remarkable-Title", voters="Unforgettable Person", ballots="named")
     page = f"/o/{organiser}"
@@ -330,6 +318,7 @@ def test_secrets_do_not_stand_in_for_each_other(client):
             assert client.get(f"/{role}/{broken}").status_code in (404, 405)
 
 
+@in_a_file
 def test_secrets_are_not_in_the_database(client, tmp_path):
     organiser, people, joined = set_up(client, limit="5")
     content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
@@ -384,6 +373,7 @@ def test_numbers_are_never_used_again(store):
     assert store.answer(store.by_organiser(other)) is None
 
 
+@in_a_file
 def test_the_file_is_for_its_owner_alone(store, tmp_path):
     assert {path.stat().st_mode & 0o077 for path in tmp_path.iterdir()} == {0}
 

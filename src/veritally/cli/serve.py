@@ -1,5 +1,6 @@
 """``veritally serve``: the page."""
 
+import socket
 from pathlib import Path
 
 import click
@@ -16,9 +17,19 @@ _MISSING = "the page needs further packages; install them with: pip install 'ver
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535))
 @click.option("--behind-proxy", is_flag=True, help="Believe what a proxy on this machine says of address and protocol.")
 @click.option("--seconds", default=60.0, show_default=True, help="How long an answer may take.")
+@click.option("--gigabytes", default=4.0, show_default=True, help="How much memory an answer may take.")
 @click.option("--demo/--no-demo", default=True, show_default=True, help="Show an example to newcomers.")
 @click.option("--browse", is_flag=True, help="Open the page in a browser.")
-def serve(database: str, host: str, port: int, behind_proxy: bool, seconds: float, demo: bool, browse: bool) -> None:
+def serve(
+    database: str,
+    host: str,
+    port: int,
+    behind_proxy: bool,
+    seconds: float,
+    gigabytes: float,
+    demo: bool,
+    browse: bool,
+) -> None:
     """Let a committee vote on a page and read the answer there.
 
     The page listens on this machine alone. To let others in, put a proxy with TLS in front and add --behind-proxy.
@@ -31,27 +42,42 @@ def serve(database: str, host: str, port: int, behind_proxy: bool, seconds: floa
         from veritally.web.store import Store
     except ModuleNotFoundError as missing:
         raise InputError(f"{_MISSING} ({missing.name})") from missing
-    address = database if "://" in database else f"sqlite:///{Path(database).absolute()}"
-    if "://" not in database and not Path(database).absolute().parent.is_dir():
-        raise InputError(f"--database {database}: there is no folder {Path(database).absolute().parent}")
-    store = Store(address)
+    for name, value in (("--seconds", seconds), ("--gigabytes", gigabytes)):
+        if not value > 0:
+            raise InputError(f"{name} must be above 0, not {value:g}")
+    listening = _listening(host, port)
+    store = Store(database if "://" in database else f"sqlite:///{Path(database).absolute()}")
     shown = make_demo(store) if demo else ""
-    where = f"http://{'localhost' if host in ('127.0.0.1', '::1') else host}:{port}/"
+    at_home = host in ("127.0.0.1", "::1", "localhost")
+    where = f"http://{'localhost' if at_home else host}:{listening.getsockname()[1]}/"
     say(f"The page is at {where} (end it with Ctrl-C)")
-    if host not in ("127.0.0.1", "::1", "localhost") and not behind_proxy:
+    if not at_home and not behind_proxy:
         say("Others can reach it without encryption. Put a proxy with TLS in front, and add --behind-proxy.", err=True)
     if browse:
         click.launch(where)
+    config = uvicorn.Config(
+        application(store, seconds=seconds, gigabytes=gigabytes, demo=shown),
+        access_log=False,  # addresses of pages are secrets
+        log_level="warning",
+        proxy_headers=behind_proxy,
+        forwarded_allow_ips="127.0.0.1,::1" if behind_proxy else None,
+        server_header=False,
+        timeout_graceful_shutdown=10,
+    )
     try:
-        uvicorn.run(
-            application(store, seconds=seconds, demo=shown),
-            host=host,
-            port=port,
-            access_log=False,  # addresses of pages are secrets
-            log_level="warning",
-            proxy_headers=behind_proxy,
-            forwarded_allow_ips="127.0.0.1,::1" if behind_proxy else None,
-            server_header=False,
-        )
+        uvicorn.Server(config).run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass  # it is how the page ends
     finally:
         store.close()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens, so that a port that is taken is known before anything is made."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as problem:
+        raise InputError(
+            f"nothing can listen at {host}, port {port} ({problem.strerror}); give another --port or --host"
+        ) from None

@@ -4,7 +4,10 @@ import asyncio
 import contextlib
 import logging
 import multiprocessing
+import multiprocessing.process
+import os
 import tempfile
+import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -17,6 +20,8 @@ from veritally.web.decisions import Setup, counted
 from veritally.web.store import Decision, Store
 
 _log = logging.getLogger("veritally.web")
+_MOST_WAITING = 100  # decisions
+_ELSEWHERE = "save the votes and use the command"
 
 
 def tidy_rows(
@@ -42,7 +47,7 @@ def tidy_columns(setup: Setup) -> tuple[str, ...]:
     return ("voter", "alternative", "value" if setup.kind == "scores" else "rank", "count")
 
 
-def worked_out(setup: Setup, rows: Sequence[Mapping[str, Any]], upload: tuple[str, bytes] | None) -> dict[str, Any]:
+def worked_out(setup: Setup, rows: Sequence[Mapping[str, Any]], upload: tuple[str, Path] | None) -> dict[str, Any]:
     """Return the answer, ready to be kept: the report as HTML without styles, and the outcome as JSON."""
     import polars as pl
 
@@ -59,41 +64,65 @@ def worked_out(setup: Setup, rows: Sequence[Mapping[str, Any]], upload: tuple[st
             blocks = document(outcome, Origin(setup.title, notes=[str(remark.message) for remark in remarks]))
         except InputError as problem:
             return {"problem": str(problem)}
+        except MemoryError:
+            return {"problem": f"an answer needs more memory than it may have here; {_ELSEWHERE}"}
         except Exception as problem:  # anything else must not be worked out again and again
-            return {"problem": f"no answer was found ({type(problem).__name__}); save the votes and use the command"}
+            return {"problem": f"no answer was found ({type(problem).__name__}); {_ELSEWHERE}"}
     page, rules = to_fragment(blocks[1:])  # the page has the title already
     return {"html": page, "rules": rules, "json": [one.to_dict() for _, one in outcome.singles()]}
 
 
-def _read(name: str, content: bytes) -> Any:
+def _read(name: str, path: Path) -> Any:
     import veritally as vt
 
-    suffix = Path(name).suffix.lower()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"votes{suffix if suffix[1:].isalnum() and len(suffix) < 10 else '.csv'}"
-        path.write_bytes(content)
-        try:
-            return vt.read(path)
-        except InputError as problem:  # it names the file as the user does
-            raise InputError(str(problem).replace(str(path), name)) from None
+    try:
+        return vt.read(path)
+    except InputError as problem:  # it names the file as the user does
+        raise InputError(str(problem).replace(str(path), name)) from None
 
 
 class Answers:
     """Works out answers as ballots come in.
 
     While one is worked out, any number of new ballots ask for one more, not for one each.
+
+    Parameters
+    ----------
+    store
+        Where decisions are kept.
+    seconds, gigabytes
+        How long an answer may take, and how much memory.
     """
 
-    def __init__(self, store: Store, seconds: float) -> None:
-        self._store, self._seconds = store, seconds
+    def __init__(self, store: Store, seconds: float, gigabytes: float) -> None:
+        self._store, self._seconds, self._gigabytes = store, seconds, gigabytes
         self._running: dict[int, asyncio.Task[None]] = {}
-        self._pool: ProcessPoolExecutor | None = None
+        self._worker: ProcessPoolExecutor | None = None
         self._turn = asyncio.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def open(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin to work, in this loop."""
+        self._loop = loop
 
     def ask(self, decision: Decision) -> None:
-        """Ask for the answer to a decision as it stands."""
-        if decision.id not in self._running:
-            task = asyncio.create_task(self._work(decision.id, decision))
+        """Ask for the answer to a decision as it stands, from any thread.
+
+        If too many wait, it is not taken; whoever looks at the page asks again.
+        """
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._start, decision)
+
+    def close(self) -> None:
+        """End all work."""
+        self._loop = None
+        for task in list(self._running.values()):
+            task.cancel()
+        self._stop()
+
+    def _start(self, decision: Decision) -> None:
+        if decision.id not in self._running and len(self._running) < _MOST_WAITING:
+            task = asyncio.create_task(self._work(decision))
             self._running[decision.id] = task
             task.add_done_callback(lambda done: self._ended(decision.id, done))
 
@@ -102,52 +131,67 @@ class Answers:
         if not done.cancelled() and (problem := done.exception()) is not None:
             _log.error("no answer: %s", type(problem).__name__)
 
-    async def close(self) -> None:
-        """End all work."""
-        for task in list(self._running.values()):
-            task.cancel()
-        self._stop()
-
-    async def _work(self, number: int, decision: Decision | None) -> None:
+    async def _work(self, asked: Decision) -> None:
+        decision: Decision | None = asked
         while decision is not None:
             kept = await asyncio.to_thread(self._store.answer, decision)
             if kept is not None and kept[0] == decision.revision:
                 return
-            found = await self._found(decision)
+            async with self._turn:  # of all decisions, one at a time
+                with tempfile.TemporaryDirectory(
+                    prefix="veritally-"
+                ) as folder:  # not the worker's, which may be killed
+                    found = await self._found(decision, Path(folder))
             await asyncio.to_thread(self._store.keep_answer, decision, decision.revision, found)
-            decision = await asyncio.to_thread(self._store.by_number, number)  # as it stands now
+            decision = await asyncio.to_thread(self._store.by_number, decision.id)  # as it stands now
 
-    async def _found(self, decision: Decision) -> dict[str, Any]:
-        async with self._turn:  # of all decisions, one at a time
-            upload = None
-            if decision.upload is not None:
-                upload = (decision.upload, await asyncio.to_thread(self._store.uploaded, decision))
-            given = await asyncio.to_thread(self._store.given, decision)
-            rows = await asyncio.to_thread(tidy_rows, decision.setup, decision.alternatives, given)
-            if not rows and upload is None:
-                return {"problem": "nobody has voted yet"}
-            work = asyncio.get_running_loop().run_in_executor(self._worker(), worked_out, decision.setup, rows, upload)
-            try:
-                return await asyncio.wait_for(work, self._seconds)
-            except TimeoutError:
-                self._stop()
-                return {
-                    "problem": f"no answer was found in {self._seconds:g} seconds; save the votes and use the command"
-                }
-            except BrokenProcessPool:
-                self._stop()
-                return {"problem": "the process that works answers out ended; save the votes and use the command"}
-
-    def _worker(self) -> ProcessPoolExecutor:
-        if self._pool is None:
-            self._pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
-        return self._pool
+    async def _found(self, decision: Decision, folder: Path) -> dict[str, Any]:
+        upload = None
+        if decision.upload is not None:
+            suffix = Path(decision.upload).suffix.lower()
+            path = folder / f"votes{suffix if suffix[1:].isalnum() and len(suffix) < 10 else '.csv'}"
+            path.write_bytes(await asyncio.to_thread(self._store.uploaded, decision))
+            upload = (decision.upload, path)
+        given = await asyncio.to_thread(self._store.given, decision)
+        rows = await asyncio.to_thread(tidy_rows, decision.setup, decision.alternatives, given)
+        if not rows and upload is None:
+            return {"problem": "nobody has voted yet"}
+        if self._worker is None:
+            spawn = multiprocessing.get_context("spawn")
+            self._worker = ProcessPoolExecutor(1, spawn, _prepare_worker, (self._gigabytes,))
+        work = asyncio.get_running_loop().run_in_executor(self._worker, worked_out, decision.setup, rows, upload)
+        try:
+            return await asyncio.wait_for(work, self._seconds)
+        except TimeoutError:
+            self._stop()
+            return {"problem": f"no answer was found in {self._seconds:g} seconds; {_ELSEWHERE}"}
+        except BrokenProcessPool:
+            self._stop()
+            return {"problem": f"the process that works answers out ended, perhaps for want of memory; {_ELSEWHERE}"}
 
     def _stop(self) -> None:
         """End the process, also in the middle of its work."""
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            for process in list((getattr(pool, "_processes", None) or {}).values()):
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            for process in list((getattr(worker, "_processes", None) or {}).values()):
                 with contextlib.suppress(OSError):
                     process.kill()
-            pool.shutdown(wait=False, cancel_futures=True)
+            worker.shutdown(wait=False, cancel_futures=True)
+
+
+def _prepare_worker(gigabytes: float) -> None:
+    """Let pages go first, bound the memory, and end with the server however it ends."""
+    with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):  # where the system knows them
+        import resource
+
+        os.nice(10)
+        limit = int(gigabytes * 2**30)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: multiprocessing.process.BaseProcess) -> None:
+    parent.join()
+    os._exit(1)

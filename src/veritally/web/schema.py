@@ -1,5 +1,6 @@
 """The tables, and how a database of an earlier version becomes one of this version."""
 
+import secrets
 from collections.abc import Callable
 
 import sqlalchemy as sa
@@ -70,9 +71,10 @@ answers = sa.Table(
 MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = ()
 
 
-def prepare(connection: sa.Connection, key: str) -> str:
+def prepare(connection: sa.Connection) -> str:
     """Make the tables, or bring them to this version; return the key that forms are stamped with."""
     if not sa.inspect(connection).has_table("facts"):
+        key = secrets.token_hex(32)
         tables.create_all(connection)
         connection.execute(
             sa.insert(facts), [{"name": "version", "value": str(VERSION)}, {"name": "key", "value": key}]

@@ -2,9 +2,7 @@
 
 import datetime
 import json
-import os
 import random
-import secrets
 from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any, NamedTuple
@@ -12,11 +10,10 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from veritally.errors import InputError
+from veritally.web.database import Database
 from veritally.web.decisions import MOST_ALTERNATIVES, MOST_VOTERS, Setup
 from veritally.web.links import hashed, new_secret
-from veritally.web.schema import alternatives, answers, ballots, decisions, facts, prepare, voters
-
-_WAIT = 10_000  # milliseconds for another write to end
+from veritally.web.schema import alternatives, answers, ballots, decisions, facts, voters
 
 
 class ClosedError(InputError):
@@ -69,31 +66,19 @@ class Voter(NamedTuple):
 
 
 class Store:
-    """The database."""
+    """What is kept, and how it changes."""
 
     def __init__(self, address: str) -> None:
-        if address.startswith("sqlite:///"):
-            os.close(os.open(address.removeprefix("sqlite:///"), os.O_CREAT | os.O_RDWR, 0o600))  # for its owner alone
-        try:
-            self._engine = sa.create_engine(address, pool_pre_ping=True)
-        except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ModuleNotFoundError) as problem:
-            raise InputError(f"--database cannot be used ({problem}); give sqlite:///FILE or postgresql://…") from None
-        self._file, self._remembers = self._engine.dialect.name == "sqlite", False
-        if self._file:
-            sa.event.listen(self._engine, "connect", _prepare_file)
-            sa.event.listen(self._engine, "begin", _begin)
-        self._writer = self._engine.execution_options(writing=True)
-        try:
-            with self._writer.begin() as connection:
-                self.key = bytes.fromhex(prepare(connection, secrets.token_hex(32)))
-                if self._file and connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() != "ok":
-                    raise InputError("the database is damaged; restore a copy of it. Nothing was changed")
-        except sa.exc.DatabaseError as problem:
-            raise InputError(f"the database cannot be opened ({problem.orig}); nothing was changed") from None
+        self._database = Database(address)
+        self.key = self._database.key
 
     def close(self) -> None:
         """Let go of the database."""
-        self._engine.dispose()
+        self._database.close()
+
+    def forget(self) -> None:
+        """Try again to forget what was deleted, if it could not be done then."""
+        self._database.forget(now=False)
 
     # Setting up
 
@@ -102,7 +87,7 @@ class Store:
         organiser, links = new_secret(), {name: new_secret() for name in people}
         if setup.limit:
             links[""] = new_secret()
-        with self._writer.begin() as connection:
+        with self._database.write() as connection:
             number = _inserted(
                 connection,
                 sa.insert(decisions).values(
@@ -115,19 +100,18 @@ class Store:
             _add_voters(connection, number, {name: links[name] for name in people})
         return organiser, links
 
-    def upload(self, title: str, name: str, content: bytes) -> str:
+    def upload(self, setup: Setup, name: str, content: bytes) -> str:
         """Keep a vote file as a decision that is over; return the organiser's secret."""
         organiser = new_secret()
-        with self._writer.begin() as connection:
-            setup = Setup(title).to_dict()
-            values = {"setup": setup, "organiser": hashed(organiser), "closed": True, "revision": 1}
+        with self._database.write() as connection:
+            values = {"setup": setup.to_dict(), "organiser": hashed(organiser), "closed": True, "revision": 1}
             connection.execute(sa.insert(decisions).values(**values, upload=content, upload_name=name))
         return organiser
 
     def add_voters(self, decision: Decision, people: Sequence[str]) -> dict[str, str]:
         """Add voters; return their secrets by name."""
         links = {name: new_secret() for name in people}
-        with self._writer.begin() as connection:
+        with self._database.write() as connection:
             _locked(connection, decision.id)
             known = set(connection.scalars(sa.select(voters.c.name).where(voters.c.decision == decision.id)))
             if len(known | set(people)) > MOST_VOTERS:
@@ -139,7 +123,7 @@ class Store:
     def renew(self, decision: Decision, voter: int) -> tuple[str, str]:
         """Give a voter a new link, so that the old one is void; return the name and the secret."""
         secret = new_secret()
-        with self._writer.begin() as connection:
+        with self._database.write() as connection:
             own = (voters.c.decision == decision.id) & (voters.c.id == voter) & voters.c.name.is_not(None)
             name = connection.scalar(sa.select(voters.c.name).where(own))
             if name is None:
@@ -149,7 +133,7 @@ class Store:
 
     def add_alternatives(self, decision: Decision, names: Sequence[str]) -> None:
         """Add alternatives, which those who have voted have not seen."""
-        with self._writer.begin() as connection:
+        with self._database.write() as connection:
             known = {name for _, name in _require_open(connection, decision.id).alternatives}
             rows = [{"decision": decision.id, "name": name} for name in names if name not in known]
             if len(known) + len(rows) > MOST_ALTERNATIVES:
@@ -169,12 +153,12 @@ class Store:
         self._set(decision, answer_link=None)
 
     def _set(self, decision: Decision, **values: Any) -> None:
-        with self._writer.begin() as connection:
+        with self._database.write() as connection:
             connection.execute(sa.update(decisions).where(decisions.c.id == decision.id).values(**values))
 
     def close_voting(self, decision: Decision) -> None:
         """Take no more ballots. Anonymous ones lose every trace of who gave them, and come in an order of their own."""
-        with self._writer.begin() as connection:
+        with self._database.write() as connection:
             connection.execute(sa.update(decisions).where(decisions.c.id == decision.id).values(closed=True))
             if not decision.setup.named:
                 own = ballots.c.decision == decision.id
@@ -192,11 +176,11 @@ class Store:
                 if links:
                     rows = [{"decision": decision.id, "link": link, "voted": True} for link in links]
                     connection.execute(sa.insert(voters), rows)
-        self._forget()
+        self._database.forget()
 
     def overdue(self) -> list[Decision]:
         """Return decisions that are still open after their deadline."""
-        with self._engine.connect() as connection:
+        with self._database.read() as connection:
             numbers = list(connection.scalars(sa.select(decisions.c.id).where(~decisions.c.closed)))
             found = [_decision(connection, decisions.c.id == number) for number in numbers]
         return [decision for decision in found if decision is not None and decision.over]
@@ -222,21 +206,9 @@ class Store:
 
     def delete(self, decision: Decision) -> None:
         """Delete a decision and all that belongs to it."""
-        with self._writer.begin() as connection:
+        with self._database.write() as connection:
             connection.execute(sa.delete(decisions).where(decisions.c.id == decision.id))
-        self._forget()
-
-    def forget(self) -> None:
-        """Try again to forget what was deleted, if somebody read the file then."""
-        if self._remembers:
-            self._forget()
-
-    def _forget(self) -> None:
-        """Let nothing that was deleted stay in the files."""
-        if self._file:
-            with self._engine.connect() as connection:
-                busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").first()
-            self._remembers = busy is None or bool(busy[0])  # somebody reads the file; it is tried again
+        self._database.forget()
 
     # Links
 
@@ -258,7 +230,7 @@ class Store:
 
     def by_voter(self, secret: str) -> Voter | None:
         """Return whose link it is, with the decision and the ballot."""
-        with self._engine.connect() as connection:
+        with self._database.read() as connection:
             joined = voters.outerjoin(ballots, ballots.c.voter == voters.c.id)
             asked = sa.select(voters.c.id, voters.c.decision, voters.c.name, ballots.c.given).select_from(joined)
             row = connection.execute(asked.where(voters.c.link == hashed(secret))).first()
@@ -268,14 +240,14 @@ class Store:
             return None if decision is None else Voter(row.id, decision, row.name, row.given)
 
     def _found(self, which: sa.ColumnElement[bool]) -> Decision | None:
-        with self._engine.connect() as connection:
+        with self._database.read() as connection:
             return _decision(connection, which)
 
     # Voting
 
     def vote(self, voter: Voter, given: Mapping[str, Any]) -> None:
         """Keep a ballot in place of the former one."""
-        with self._writer.begin() as connection:
+        with self._database.write() as connection:
             _require_open(connection, voter.decision.id)
             connection.execute(sa.delete(ballots).where(ballots.c.voter == voter.id))
             values = {"decision": voter.decision.id, "voter": voter.id, "given": dict(given)}
@@ -285,7 +257,7 @@ class Store:
 
     def vote_by_open_link(self, decision: Decision, given: Mapping[str, Any], secret: str) -> None:
         """Keep a ballot that came by the open link, once if it is sent twice; with ``secret`` it can be changed."""
-        with self._writer.begin() as connection:
+        with self._database.write() as connection:
             _require_open(connection, decision.id)
             if connection.scalar(sa.select(voters.c.id).where(voters.c.link == hashed(secret))) is not None:
                 return
@@ -302,20 +274,20 @@ class Store:
 
     def people(self, decision: Decision) -> list[tuple[int, str, bool]]:
         """Return voters with a link of their own: number, name, and whether they voted."""
-        with self._engine.connect() as connection:
+        with self._database.read() as connection:
             own = (voters.c.decision == decision.id) & voters.c.name.is_not(None)
             asked = sa.select(voters.c.id, voters.c.name, voters.c.voted).where(own).order_by(voters.c.id)
             return [(row.id, row.name, row.voted) for row in connection.execute(asked)]
 
     def number_of_ballots(self, decision: Decision) -> int:
         """Return how many ballots were given."""
-        with self._engine.connect() as connection:
+        with self._database.read() as connection:
             asked = sa.select(sa.func.count()).select_from(ballots).where(ballots.c.decision == decision.id)
             return connection.scalar(asked) or 0
 
     def given(self, decision: Decision) -> list[tuple[str, Mapping[str, Any]]]:
         """Return all ballots with the names that they go by in the answer."""
-        with self._engine.connect() as connection:
+        with self._database.read() as connection:
             joined = ballots.outerjoin(voters, ballots.c.voter == voters.c.id)
             asked = sa.select(voters.c.name, ballots.c.given).select_from(joined)
             rows = connection.execute(asked.where(ballots.c.decision == decision.id).order_by(ballots.c.id)).all()
@@ -328,20 +300,20 @@ class Store:
 
     def uploaded(self, decision: Decision) -> bytes:
         """Return the vote file of a decision that has one."""
-        with self._engine.connect() as connection:
+        with self._database.read() as connection:
             return bytes(connection.scalar(sa.select(decisions.c.upload).where(decisions.c.id == decision.id)) or b"")
 
     # Answers
 
     def answer(self, decision: Decision) -> tuple[int, dict[str, Any]] | None:
         """Return the last answer and the revision it is of."""
-        with self._engine.connect() as connection:
+        with self._database.read() as connection:
             row = connection.execute(sa.select(answers).where(answers.c.decision == decision.id)).first()
             return None if row is None else (row.revision, row.found)
 
     def keep_answer(self, decision: Decision, revision: int, found: Mapping[str, Any]) -> None:
         """Keep an answer in place of the former one, unless the decision is gone."""
-        with self._writer.begin() as connection:
+        with self._database.write() as connection:
             connection.execute(sa.delete(answers).where(answers.c.decision == decision.id))
             if connection.scalar(sa.select(decisions.c.id).where(decisions.c.id == decision.id)) is not None:
                 values = {"decision": decision.id, "revision": revision, "found": dict(found)}
@@ -351,29 +323,15 @@ class Store:
 
     def demo(self) -> Decision | None:
         """Return the decision that newcomers see, where there is one."""
-        with self._engine.connect() as connection:
+        with self._database.read() as connection:
             number = connection.scalar(sa.select(facts.c.value).where(facts.c.name == "demo"))
             return None if number is None else _decision(connection, decisions.c.id == int(number))
 
     def keep_demo(self, decision: Decision) -> None:
         """Let newcomers see this decision."""
-        with self._writer.begin() as connection:
+        with self._database.write() as connection:
             connection.execute(sa.delete(facts).where(facts.c.name == "demo"))
             connection.execute(sa.insert(facts).values(name="demo", value=str(decision.id)))
-
-
-def _prepare_file(connection: Any, _: Any) -> None:
-    connection.isolation_level = None  # SQLAlchemy's event begins transactions
-    cursor = connection.cursor()
-    for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
-        cursor.execute(f"PRAGMA {setting}")
-    cursor.execute(f"PRAGMA busy_timeout={_WAIT}")
-    cursor.close()
-
-
-def _begin(connection: sa.Connection) -> None:
-    """Begin a transaction; one that writes waits for its turn before it reads."""
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writing") else "BEGIN")
 
 
 def _decision(connection: sa.Connection, which: sa.ColumnElement[bool]) -> Decision | None:

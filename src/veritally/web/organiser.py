@@ -1,0 +1,128 @@
+"""Pages of the organiser: set up a decision or send a vote file, follow the voting, change it."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse, Response
+
+from veritally.errors import InputError
+from veritally.web.decisions import (
+    LONGEST_NAME,
+    MOST_ALTERNATIVES,
+    MOST_VOTERS,
+    WORDS,
+    Setup,
+    clean_text,
+    read_names,
+    read_setup,
+    whole,
+)
+from veritally.web.desk import Asked, Desk, csv
+from veritally.web.store import Decision
+
+
+def start(desk: Desk, asked: Asked) -> Response:
+    """Show the first page."""
+    return desk.show(asked, "start.html", demo=desk.demo)
+
+
+def new(desk: Desk, asked: Asked) -> Response:
+    """Show the form of a new decision, and set it up."""
+    form = asked.form or {}
+    problem = ""
+    if asked.form is not None:
+        try:
+            setup = read_setup(form)
+            names = read_names(form.get("alternatives", ""), "alternatives", MOST_ALTERNATIVES)
+            people = read_names(form.get("voters", ""), "voters", MOST_VOTERS)
+            _require_enough(setup, names, people)
+        except InputError as mistake:
+            problem = str(mistake)
+        else:
+            organiser, links = desk.store.create(setup, names, people)
+            return _links(desk, asked, setup, links, organiser)
+    words = "\n".join(f"{word} = {count:g}" for word, count in WORDS.items())
+    return desk.show(asked, "new.html", 400 if problem else 200, form=form, words=words, problem=problem)
+
+
+def file(desk: Desk, asked: Asked) -> Response:
+    """Take a vote file in place of voters."""
+    if asked.form is None or asked.file is None:
+        raise InputError("no file was sent; choose one")
+    name = clean_text(Path(asked.file[0]).name, "the name of the file", LONGEST_NAME)
+    choose = whole(asked.form.get("choose", "1") or "1", "how many are chosen", 1, MOST_ALTERNATIVES)
+    organiser = desk.store.upload(Setup(Path(name).stem or "Votes", choose=choose), name, asked.file[1])
+    return RedirectResponse(f"/o/{organiser}/answer", 303)
+
+
+def organise(desk: Desk, asked: Asked) -> Response:
+    """Show how the voting goes, and what can be changed."""
+    return _overview(desk, asked, desk.decision(asked, desk.store.by_organiser))
+
+
+def act(desk: Desk, asked: Asked) -> Response:
+    """Do what the organiser asks for."""
+    store, form, what = desk.store, asked.form or {}, (asked.form or {}).get("act", "")
+    decision = desk.decision(asked, store.by_organiser)
+    if what == "voters":
+        people = read_names(form.get("voters", ""), "voters", MOST_VOTERS)
+        return _links(desk, asked, decision.setup, store.add_voters(decision, people))
+    if what == "renew":
+        name, link = store.renew(decision, whole(form.get("voter", ""), "the voter", 0, (1 << 31) - 1))
+        return _links(desk, asked, decision.setup, {name: link})
+    if what == "copy":
+        organiser, links = store.copy(decision)
+        return _links(desk, asked, decision.setup, links, organiser)
+    if what == "share":
+        shared = f"{asked.base}a/{store.share(decision)}"
+        return _overview(desk, asked, decision._replace(shared=True), shared=shared)
+    if what == "delete":
+        if form.get("sure") != "yes":
+            raise InputError("nothing was deleted; tick the box to say that you are sure")
+        store.delete(decision)
+        return desk.show(asked, "said.html", title="Deleted", said="The decision and all its ballots are deleted.")
+    if what == "alternatives":
+        store.add_alternatives(decision, read_names(form.get("alternatives", ""), "alternatives", MOST_ALTERNATIVES))
+    elif what == "unshare":
+        store.unshare(decision)
+    elif what == "close":
+        store.close_voting(decision)
+    elif what == "reopen":
+        store.reopen(decision)
+    else:
+        raise HTTPException(400, "This form asks for nothing that can be done here.")
+    return RedirectResponse(asked.link, 303)
+
+
+def _overview(desk: Desk, asked: Asked, decision: Decision, **given: Any) -> Response:
+    return desk.show(
+        asked,
+        "organise.html",
+        decision=decision,
+        people=desk.store.people(decision),
+        number=desk.store.number_of_ballots(decision),
+        ballots=desk.store.given(decision) if decision.setup.readable else [],
+        link=asked.link,
+        **given,
+    )
+
+
+def _links(desk: Desk, asked: Asked, setup: Setup, links: Mapping[str, str], organiser: str = "") -> Response:
+    """Show links, once."""
+    people = [(name, f"{asked.base}v/{secret}") for name, secret in links.items() if name]
+    joined = f"{asked.base}j/{links['']}" if "" in links else ""
+    every = [*people, *([("everybody", joined)] if joined else [])]
+    table = csv([{"voter": name, "link": link} for name, link in every], ("voter", "link"))
+    own = f"{asked.base}o/{organiser}" if organiser else ""
+    return desk.show(asked, "links.html", setup=setup, people=people, join=joined, organiser=own, table=table)
+
+
+def _require_enough(setup: Setup, names: Sequence[str], people: Sequence[str]) -> None:
+    if len(names) < 2:
+        raise InputError("give at least two alternatives, one a line")
+    if not people and not setup.limit:
+        raise InputError("nobody could vote; name voters, one a line, or say how many may vote by an open link")
+    if setup.choose >= len(names):
+        raise InputError(f"{setup.choose} of {len(names)} alternatives are no choice; choose fewer")

@@ -1,0 +1,66 @@
+"""Pages of the answer, for whoever may read it, and what can be saved."""
+
+import json
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from veritally.errors import InputError
+from veritally.web.answers import tidy_columns, tidy_rows
+from veritally.web.desk import NOWHERE, Asked, Desk, attachment, csv
+from veritally.web.pages import HEADERS
+from veritally.web.store import Decision
+
+_KINDS = ("answer", "state", "answer.json", "report.html")
+
+
+def read_answer(desk: Desk, asked: Asked) -> Response:
+    """Show the answer to whoever may see it, or hand it out as a file."""
+    what, decision = asked.what or "answer", _readable(desk, asked)
+    if what == "votes.csv" and asked.role == "o":
+        return _votes(desk, decision)
+    if what not in _KINDS:
+        raise HTTPException(404, NOWHERE)
+    revision, found = desk.store.answer(decision) or (-1, {})
+    busy = revision != decision.revision
+    if busy:
+        desk.answers.ask(decision)
+    if what == "state":
+        state = json.dumps({"revision": revision, "busy": busy})
+        return Response(state, media_type="application/json", headers=HEADERS)
+    if what == "answer.json":
+        return attachment(json.dumps(found.get("json", []), indent=1), "answer.json")
+    if what == "report.html":
+        return attachment(desk.pages.report(decision.setup.title, found), "report.html")
+    number = desk.store.number_of_ballots(decision)
+    return desk.show(
+        asked,
+        "answer.html",
+        decision=decision,
+        found=found,
+        busy=busy,
+        revision=revision,
+        number=number,
+        link=asked.link,
+    )
+
+
+def _readable(desk: Desk, asked: Asked) -> Decision:
+    """Return the decision whose answer this link lets read."""
+    if asked.role == "o":
+        return desk.decision(asked, desk.store.by_organiser)
+    if asked.role == "a":
+        return desk.decision(asked, desk.store.by_answer)
+    voter = desk.store.by_voter(asked.secret)
+    if voter is None or not voter.decision.setup.shown:
+        raise HTTPException(404, NOWHERE)
+    return desk.ended(voter.decision)
+
+
+def _votes(desk: Desk, decision: Decision) -> Response:
+    if not (decision.setup.readable or decision.closed):
+        raise InputError("the votes can be saved when voting is closed: until then they would tell who gave which")
+    if decision.upload is not None:
+        return attachment(desk.store.uploaded(decision), decision.upload)
+    rows = tidy_rows(decision.setup, decision.alternatives, desk.store.given(decision))
+    return attachment(csv(rows, tidy_columns(decision.setup)), "votes.csv")

@@ -1,0 +1,114 @@
+"""Pages of voters: a ballot to fill in, to look over, and to change."""
+
+import contextlib
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse, Response
+
+from veritally.errors import InputError
+from veritally.web.decisions import counted, read_ballot
+from veritally.web.desk import NOWHERE, Asked, Desk
+from veritally.web.links import new_secret
+from veritally.web.store import ClosedError, Decision
+
+
+def vote(desk: Desk, asked: Asked) -> Response:
+    """Take the ballot of a voter with a link."""
+    voter = desk.store.by_voter(asked.secret)
+    if voter is None:
+        raise HTTPException(404, NOWHERE)
+
+    def keep(given: Mapping[str, Any]) -> Response:
+        desk.store.vote(voter, given)
+        return RedirectResponse(asked.link, 303)
+
+    shown = {"person": voter.name or "", "order": asked.secret}
+    return _ballot(desk, asked, desk.ended(voter.decision), voter.given, keep, **shown)
+
+
+def join(desk: Desk, asked: Asked) -> Response:
+    """Take a ballot by the open link."""
+    decision = desk.decision(asked, desk.store.by_open_link)
+    order = (asked.form or {}).get("order", "")
+    if len(order) != len(new_secret()):  # it also is the receipt, so that a ballot sent twice counts once
+        order = new_secret()
+
+    def keep(given: Mapping[str, Any]) -> Response:
+        desk.store.vote_by_open_link(decision, given, order)
+        return desk.show(asked, "receipt.html", decision=decision, receipt=f"{asked.base}v/{order}")
+
+    return _ballot(desk, asked, decision, None, keep, person="", order=order, joined=True)
+
+
+def _ballot(
+    desk: Desk,
+    asked: Asked,
+    decision: Decision,
+    given: Mapping[str, Any] | None,
+    keep: Callable[[Mapping[str, Any]], Response],
+    **shown: Any,
+) -> Response:
+    """Show a ballot to fill in, then to look over, and keep it."""
+    form, alternatives = asked.form, list(decision.alternatives)
+    random.Random(shown["order"]).shuffle(alternatives)
+    shown |= {"decision": decision, "alternatives": alternatives, "voted": given is not None}
+    if decision.closed:
+        return desk.show(asked, "closed.html", **shown)
+    if form is None:  # whoever makes new links must not see a ballot that nobody else is to see
+        filled = _filled(given) if decision.setup.readable or not shown["person"] else {}
+        return desk.show(asked, "ballot.html", filled=filled, problem="", **shown)
+    try:
+        read = read_ballot(form, decision.setup, alternatives)
+    except InputError as mistake:
+        return desk.show(asked, "ballot.html", 400, filled=form, problem=str(mistake), **shown)
+    if form.get("act") == "change":
+        return desk.show(asked, "ballot.html", filled=form, problem="", **shown)
+    if form.get("act") != "submit":
+        lines = _lines(read, decision, alternatives)
+        return desk.show(asked, "review.html", filled=_filled(read), lines=lines, **shown)
+    try:
+        response = keep(read)
+    except ClosedError as late:
+        return desk.show(asked, "said.html", 409, title="Not taken", said=str(late))
+    with contextlib.suppress(OSError, sa.exc.SQLAlchemyError):  # the ballot is kept, whatever comes after
+        if (now := desk.store.by_number(decision.id)) is not None:
+            desk.answers.ask(now)
+    return response
+
+
+def _filled(given: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return a kept ballot as the fields of its form."""
+    made: dict[str, str] = {}
+    for number, own in (given or {}).items():
+        for what in ("seen", "rank", "score"):
+            if what in own:
+                made[f"{what}-{number}"] = own[what] if isinstance(own[what], str) else f"{own[what]:.12g}"
+        if own.get("favourite"):
+            made["favourite"] = str(number)
+    return made
+
+
+def _lines(
+    given: Mapping[str, Any], decision: Decision, alternatives: Sequence[tuple[int, str]]
+) -> list[tuple[str, str, str]]:
+    """Return a ballot in words, the best first: vote, name, how much was seen."""
+    setup, rows = decision.setup, []
+    for number, name in alternatives:
+        own = given[str(number)]
+        seen = own["seen"] if isinstance(own["seen"], str) else f"{own['seen']:g} {setup.unit}".strip()
+        if "rank" in own:
+            vote, key = f"{own['rank']}", (0, own["rank"])
+        elif "score" in own:
+            vote, key = f"{own['score']:g}", (0, -own["score"])
+        elif own.get("favourite"):
+            vote, key = "favourite", (0, 0)
+        elif not counted(own["seen"], setup):
+            vote, key = "not seen", (2, 0)
+        else:
+            vote, key = "no score" if setup.kind == "scores" else "below the others", (1, 0)
+        rows.append((key, (vote, name, seen)))
+    return [line for _, line in sorted(rows, key=lambda row: row[0])]
