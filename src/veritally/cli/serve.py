@@ -8,6 +8,7 @@ import click
 from veritally.cli.screen import say
 from veritally.errors import InputError
 
+_HERE = "127.0.0.1,::1"
 _MISSING = "the page needs further packages; install them with: pip install 'veritally[web]'"
 
 
@@ -15,7 +16,13 @@ _MISSING = "the page needs further packages; install them with: pip install 'ver
 @click.option("--database", default="veritally.db", show_default=True, help="A file, or postgresql://… for a server.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535))
-@click.option("--behind-proxy", is_flag=True, help="Believe what a proxy on this machine says of address and protocol.")
+@click.option(
+    "--behind-proxy",
+    is_flag=False,
+    flag_value=_HERE,
+    metavar="[ADDRESS]",
+    help="Believe what a proxy says of address and protocol: one on this machine, or at an address or network.",
+)
 @click.option("--seconds", default=60.0, show_default=True, help="How long an answer may take.")
 @click.option("--gigabytes", default=4.0, show_default=True, help="How much memory an answer may take.")
 @click.option("--demo/--no-demo", default=True, show_default=True, help="Show an example to newcomers.")
@@ -24,7 +31,7 @@ def serve(
     database: str,
     host: str,
     port: int,
-    behind_proxy: bool,
+    behind_proxy: str | None,
     seconds: float,
     gigabytes: float,
     demo: bool,
@@ -59,8 +66,8 @@ def serve(
         application(store, seconds=seconds, gigabytes=gigabytes, demo=shown),
         access_log=False,  # addresses of pages are secrets
         log_level="warning",
-        proxy_headers=behind_proxy,
-        forwarded_allow_ips="127.0.0.1,::1" if behind_proxy else None,
+        proxy_headers=behind_proxy is not None,
+        forwarded_allow_ips=behind_proxy,
         server_header=False,
         timeout_graceful_shutdown=10,
     )
