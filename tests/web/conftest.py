@@ -82,7 +82,7 @@ class Server:
     """``veritally serve`` in a process of its own, on a file."""
 
     def __init__(self, path, *options, **process):
-        command = [sys.executable, "-m", "veritally.cli", "serve", "--database", str(path), "--port", "0", *options]
+        command = [sys.executable, "-m", "veritally", "serve", "--database", str(path), "--port", "0", *options]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **process)
         self.said = self.process.stdout.readline()
         found = re.search(r"http://localhost:(\d+)/", self.said)
