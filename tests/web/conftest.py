@@ -104,3 +104,14 @@ class Server:
         self.process.stdout.close()
         self.process.stderr.close()
         return errors
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """Start a server of this module's own; return it with the store that it works on."""
+    path = tmp_path_factory.mktemp("server") / "page.db"
+    server = Server(path)
+    server.store = Store(f"sqlite:///{path}")
+    yield server
+    server.store.close()
+    assert not server.stop()

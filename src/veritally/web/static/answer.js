@@ -12,11 +12,13 @@ if (state.dataset.busy === "yes" || state.dataset.live === "yes") {
     try {
       const found = await (await fetch(state.dataset.state, {cache: "no-store"})).json();
       if (String(found.revision) !== state.dataset.revision) return document.querySelector("details[open]") ? offer() : location.reload();
-      if (found.busy && state.dataset.busy === "no") {
+      if (!found.busy) wait = 5000;
+      else if (state.dataset.busy === "yes") wait = Math.min(wait * 1.5, 10000);
+      else {
+        wait = 1000;
         state.dataset.busy = "yes";
-        state.textContent = "A ballot came in. The answer is being worked out; this is the last one …";
+        state.textContent = "Votes came in. The answer is being worked out; this is the last one …";
       }
-      wait = found.busy ? Math.min(wait * 1.5, 10000) : 5000;
     } catch { wait = 20000; }
     setTimeout(look, wait);
   };
