@@ -27,7 +27,7 @@ VOTES = {
     "Cleo": ("CBIQL", ("a lot", "a little", "a lot", "some", "some")),
     "Dora": ("BLI", ("a little", "a little", "a little")),
     "Emil": ("CQL", ("some", "some", "a little")),
-    "Fay": ("CIQBL", ("a lot", "a lot", "a lot", "a lot", "a lot")),
+    "Fay": ("CIQBL", ("a lot", "a lot", "some", "a little", "a little")),
 }
 # Links are secrets of a server that is gone; the pictures have the address of one that might be.
 SHOWN = """() => { for (const link of document.querySelectorAll("a.link"))
@@ -54,7 +54,7 @@ def main() -> None:
         phone = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True, **look).new_page()
         fill(phone, links["Fay"], *VOTES["Fay"])
         phone.evaluate("() => { scrollTo(0, 0); document.getElementById('announced').textContent = '' }")
-        take(phone, "ballot", 1200)
+        take(phone, "ballot")
         phone.get_by_role("button", name="Look it over").click()
         take(phone, "review")
         submit(phone)
