@@ -6,7 +6,7 @@ SPREAD := --numprocesses auto --dist worksteal
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo serve test test-slow test-oldest test-newest fuzz bench peers pages docs look format setup clean
+.PHONY: demo serve test test-slow test-oldest test-newest fuzz bench peers pages docs screenshots look format setup clean
 
 setup: .venv/installed
 
@@ -84,6 +84,10 @@ docs: pages
 	$(PYTHON) -m pip --python $(BIN)/python install --quiet --editable '.[dev,docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "The site is in site/index.html"
+
+# The pictures of docs/serve.md, in a real browser: apt-get install chromium.
+screenshots: setup
+	$(BIN)/python docs/screenshots.py
 
 # The site in a real browser, which is Debian's: apt-get install chromium. Pictures are in look/.
 look: docs .venv-browser/installed

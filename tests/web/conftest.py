@@ -82,7 +82,7 @@ class Server:
     """``veritally serve`` in a process of its own, on a file."""
 
     def __init__(self, path, *options, **process):
-        command = [sys.executable, "-m", "veritally.cli", "serve", "--database", str(path), "--port", "0", *options]
+        command = [sys.executable, "-m", "veritally", "serve", "--database", str(path), "--port", "0", *options]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **process)
         self.said = self.process.stdout.readline()
         found = re.search(r"http://localhost:(\d+)/", self.said)
@@ -104,3 +104,14 @@ class Server:
         self.process.stdout.close()
         self.process.stderr.close()
         return errors
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """Start a server of this module's own; return it with the store that it works on."""
+    path = tmp_path_factory.mktemp("server") / "page.db"
+    server = Server(path)
+    server.store = Store(f"sqlite:///{path}")
+    yield server
+    server.store.close()
+    assert not server.stop()
