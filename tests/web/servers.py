@@ -65,7 +65,8 @@ class Postgres:
         subprocess.run([self._tools / tool, *rest], **self._run)
 
     def start(self):
-        options = f"-c listen_addresses='' -c unix_socket_directories='{self.folder}' -c fsync={'on' if self._durable else 'off'}"
+        fsync = "on" if self._durable else "off"
+        options = f"-c listen_addresses='' -c unix_socket_directories='{self.folder}' -c fsync={fsync}"
         self._call("pg_ctl", "-D", self.folder / "data", "-w", "-l", self.folder / "log", "-o", options, "start")
 
     def stop(self):
