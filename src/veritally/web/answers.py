@@ -5,6 +5,7 @@ import contextlib
 import logging
 import multiprocessing
 import multiprocessing.process
+import multiprocessing.util
 import os
 import secrets
 import shutil
@@ -201,10 +202,11 @@ def _prepare_worker(gigabytes: float, folder: Path) -> None:
         os.nice(10)
         limit = int(gigabytes * 2**30)
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    folder.mkdir(mode=0o700)
+    multiprocessing.util.Finalize(None, shutil.rmtree, (folder,), {"ignore_errors": True}, exitpriority=1)
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent, folder), daemon=True).start()
-    folder.mkdir(mode=0o700)
 
 
 def _end_with(parent: multiprocessing.process.BaseProcess, folder: Path) -> None:
