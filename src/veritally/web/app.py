@@ -87,7 +87,9 @@ class _Application:
             OSError: self._not_kept,
             Exception: self._failed,
         }
-        return Starlette(routes=routes, exception_handlers=handlers, lifespan=self._life)
+        made = Starlette(routes=routes, exception_handlers=handlers, lifespan=self._life)
+        made.router.redirect_slashes = False  # it fails where an address is no text, and repeats secrets
+        return made
 
     @contextlib.asynccontextmanager
     async def _life(self, _: Starlette) -> AsyncIterator[None]:
