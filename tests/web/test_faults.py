@@ -244,6 +244,20 @@ def test_a_damaged_file_is_named_and_left_alone(tmp_path, how, said):
     assert all(not beside.stat().st_size for beside in tmp_path.glob("page.db-wal"))
 
 
+@pytest.mark.parametrize("name", ["nowhere/page.db", "folder", "dangling"])
+def test_places_where_no_file_can_be(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "dangling").symlink_to(tmp_path / "gone")
+    with pytest.raises(InputError, match=r"cannot be (opened|read|written)"):
+        Store(f"sqlite:///{tmp_path / name}")
+
+
+def test_a_file_of_an_odd_name(tmp_path):
+    path = tmp_path / "a file?mode=memory#100%.db"
+    set_up(path)
+    assert path.stat().st_size
+
+
 def test_the_command_says_in_a_sentence_that_a_file_is_damaged(tmp_path):
     path = tmp_path / "page.db"
     path.write_text("These are my notes.\n" * 1000)
@@ -342,6 +356,15 @@ def test_ballots_of_one_voter_at_once_count_once(store):
     decision = store.by_organiser(organiser)
     assert store.number_of_ballots(decision) == 1
     assert decision.revision == 40
+
+
+def test_a_ballot_changed_by_going_back_is_kept(store):
+    """Whoever goes back in the browser and submits again is told that the ballot is in, so it must be."""
+    _, links = store.create(Setup("Back", limit=1), ["x", "y"], [])
+    decision = store.by_open_link(links[""])
+    for rank in (1, 2):
+        store.vote_by_open_link(decision, {"1": {"rank": rank}}, "r" * 32)
+    assert [given for _, given in store.given(decision)] == [{"1": {"rank": 2}}]
 
 
 def test_the_open_link_keeps_its_limit_if_all_come_at_once(store):

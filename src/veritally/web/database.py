@@ -37,6 +37,7 @@ class Database:
     """
 
     def __init__(self, address: str) -> None:
+        where: str | sa.URL
         for scheme in ("postgresql://", "postgres://"):  # psycopg 3, not the driver that SQLAlchemy takes for these
             if address.startswith(scheme):
                 address = _SERVER + address.removeprefix(scheme)
@@ -44,10 +45,13 @@ class Database:
             path = address.removeprefix(_FILE)
             if not _made(path):
                 _check_file(path)
+            where = sa.URL.create("sqlite", database=path)  # whatever its name, also with a question mark
+        else:
+            where = address
         try:
             # A problem must not tell ballots or links: no parameters in its text.
             self._engine = sa.create_engine(
-                address,
+                where,
                 pool_pre_ping=True,
                 hide_parameters=True,
                 json_deserializer=_json,
@@ -141,10 +145,17 @@ def _made(path: str) -> bool:
         ) from None
 
 
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError as problem:
+        raise InputError(f"--database {path} cannot be read ({problem.strerror}); give a file of yours") from None
+
+
 def _check_file(path: str) -> None:
     """Refuse a file that is not a whole database of ours, before anything is written to it."""
     end = time.monotonic() + _MOMENT
-    while not Path(path).is_dir() and Path(path).stat().st_size == 0:
+    while not Path(path).is_dir() and _size(path) == 0:
         if time.monotonic() > end:
             raise InputError(f"--database {path} is empty; restore a copy, or delete it to begin anew")
         time.sleep(0.05)

@@ -249,26 +249,22 @@ class Store:
         """Keep a ballot in place of the former one."""
         with self._database.write() as connection:
             _require_open(connection, voter.decision.id)
-            connection.execute(sa.delete(ballots).where(ballots.c.voter == voter.id))
-            values = {"decision": voter.decision.id, "voter": voter.id, "given": dict(given)}
-            connection.execute(sa.insert(ballots).values(**values))
+            _put_ballot(connection, voter.decision.id, voter.id, given)
             connection.execute(sa.update(voters).where(voters.c.id == voter.id).values(voted=True))
-            _changed(connection, voter.decision.id)
 
     def vote_by_open_link(self, decision: Decision, given: Mapping[str, Any], secret: str) -> None:
-        """Keep a ballot that came by the open link, once if it is sent twice; with ``secret`` it can be changed."""
+        """Keep a ballot that came by the open link; one with the same ``secret`` takes the place of the former one."""
         with self._database.write() as connection:
             _require_open(connection, decision.id)
-            if connection.scalar(sa.select(voters.c.id).where(voters.c.link == hashed(secret))) is not None:
-                return
             own = (voters.c.decision == decision.id) & voters.c.name.is_(None)
-            number = connection.scalar(sa.select(sa.func.count()).select_from(voters).where(own)) or 0
-            if number >= decision.setup.limit:
-                raise ClosedError(f"{number} people have voted by this link, and no more can; ask the organiser")
-            row = {"decision": decision.id, "link": hashed(secret), "voted": True}
-            voter = _inserted(connection, sa.insert(voters).values(**row))
-            connection.execute(sa.insert(ballots).values(decision=decision.id, voter=voter, given=dict(given)))
-            _changed(connection, decision.id)
+            voter = connection.scalar(sa.select(voters.c.id).where(own & (voters.c.link == hashed(secret))))
+            if voter is None:
+                number = connection.scalar(sa.select(sa.func.count()).select_from(voters).where(own)) or 0
+                if number >= decision.setup.limit:
+                    raise ClosedError(f"{number} people have voted by this link, and no more can; ask the organiser")
+                row = {"decision": decision.id, "link": hashed(secret), "voted": True}
+                voter = _inserted(connection, sa.insert(voters).values(**row))
+            _put_ballot(connection, decision.id, voter, given)
 
     # Reading
 
@@ -361,6 +357,13 @@ def _add_voters(connection: sa.Connection, decision: int, links: Mapping[str, st
     if links:
         rows = [{"decision": decision, "name": name, "link": hashed(secret)} for name, secret in links.items()]
         connection.execute(sa.insert(voters), rows)
+
+
+def _put_ballot(connection: sa.Connection, decision: int, voter: int, given: Mapping[str, Any]) -> None:
+    """Keep the ballot of a voter in place of the former one."""
+    connection.execute(sa.delete(ballots).where(ballots.c.voter == voter))
+    connection.execute(sa.insert(ballots).values(decision=decision, voter=voter, given=dict(given)))
+    _changed(connection, decision)
 
 
 def _locked(connection: sa.Connection, decision: int) -> bool:
