@@ -431,26 +431,53 @@ def test_broken_bytes_on_a_socket_do_not_stop_the_server(server):
     assert httpx2.get(f"{server.base}/").status_code == 200
 
 
-def zip_bomb():
-    """A spreadsheet of a few kilobytes that claims to be gigabytes."""
+def workbook(*rows):
+    """Return a spreadsheet of these rows of XML."""
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    relations = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr("[Content_Types].xml", f'<Types xmlns="{package}/content-types"/>')
         archive.writestr(
-            "xl/workbook.xml", '<workbook><sheets><sheet name="a" sheetId="1" r:id="rId1"/></sheets></workbook>'
+            "_rels/.rels",
+            f'<Relationships xmlns="{package}/relationships">'
+            f'<Relationship Id="rId1" Type="{relations}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        )
+        archive.writestr(
+            "xl/workbook.xml",
+            f'<workbook xmlns="{main}" xmlns:r="{relations}"><sheets>'
+            '<sheet name="a" sheetId="1" r:id="rId1"/></sheets></workbook>',
         )
         archive.writestr(
             "xl/_rels/workbook.xml.rels",
-            '<Relationships><Relationship Id="rId1" Target="worksheets/sheet1.xml" Type="worksheet"/></Relationships>',
+            f'<Relationships xmlns="{package}/relationships">'
+            f'<Relationship Id="rId1" Type="{relations}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
         )
         with archive.open("xl/worksheets/sheet1.xml", "w") as sheet:
-            for _ in range(100):
-                sheet.write(b'<row><c t="str"><v>aaaaaaaaaaaaaaaaaaaaaaaa</v></c></row>' * 17_000)
+            sheet.write(f'<worksheet xmlns="{main}"><sheetData>'.encode())
+            for row in rows:
+                sheet.write(row)
+            sheet.write(b"</sheetData></worksheet>")
     return file.getvalue()
+
+
+def zip_bomb():
+    """Return a spreadsheet of some hundred kilobytes that is a hundred megabytes."""
+    return workbook(*[b'<row><c t="str"><v>' + b"a" * 30 + b"</v></c></row>"] * 1_700_000)
+
+
+def wide_claim():
+    """Return a spreadsheet whose two cells lie as far apart as can be."""
+    return workbook(
+        b'<row r="1"><c r="A1" t="str"><v>voter</v></c></row>',
+        b'<row r="1048576"><c r="XFD1048576" t="str"><v>x</v></c></row>',
+    )
 
 
 HOSTILE = {
     "bomb.xlsx": zip_bomb,
+    "claim.xlsx": wide_claim,
     "deep.json": lambda: b"[" * 1_000_000,
     "deeper.jsonl": lambda: b'{"a":' * 200_000,
     "surrogate.json": lambda: (
@@ -480,6 +507,7 @@ def test_hostile_files_do_not_stop_the_server(server):
             time.sleep(0.3)
             waiting = {name for name in waiting if client.get(f"{links[name]}/state").json()["busy"]}
         assert not waiting
+        assert "want of memory" in client.get(f"{links['claim.xlsx']}/answer").text
         for name, link in links.items():
             for what in ("answer", "report.html", "answer.json", "votes.csv"):
                 reply = client.get(f"{link}/{what}")
