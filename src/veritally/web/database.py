@@ -74,7 +74,11 @@ class Database:
             with self.write() as connection:
                 self.key = bytes.fromhex(prepare(connection))
         except sa.exc.DatabaseError as problem:
+            self.close()
             raise InputError(f"the database cannot be opened ({_one_line(problem)}); nothing was changed") from None
+        except InputError:
+            self.close()
+            raise
 
     def read(self) -> AbstractContextManager[sa.Connection]:
         """Begin a transaction that reads."""
