@@ -6,7 +6,7 @@ SPREAD := --numprocesses auto --dist worksteal
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo serve test test-slow test-oldest test-newest fuzz bench peers pages docs screenshots look format setup clean
+.PHONY: demo serve test test-slow test-oldest test-newest fuzz bench bench-web peers pages docs screenshots look format setup clean
 
 setup: .venv/installed
 
@@ -64,6 +64,10 @@ fuzz: setup
 bench: setup
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/before.py
+
+# The page under load, on this machine alone, for about three minutes.
+bench-web: setup
+	$(BIN)/python benchmarks/web.py
 
 # Other libraries have an environment of their own, since some need an older NumPy.
 peers: .venv-peers/installed

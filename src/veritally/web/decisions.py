@@ -2,6 +2,7 @@
 
 import datetime
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
@@ -198,6 +199,7 @@ def _seen(text: str, setup: Setup, name: str) -> str | float:
 
 def clean_text(text: str, what: str, longest: int, needed: bool = False) -> str:
     """Return a text without control characters; refuse one that is too long, or missing."""
+    text = unicodedata.normalize("NFC", text)  # what looks the same is the same
     text = re.sub(r"[^\S\n]+", " ", "".join(x for x in text if x.isprintable() or x in "\n\t")).strip()
     if needed and not text:
         raise InputError(f"{what} is missing; write a few words")
