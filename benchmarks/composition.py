@@ -1,7 +1,7 @@
 """How a group should be composed, measured: python benchmarks/composition.py [PART...] writes docs/composition.
 
-Parts are voters, many, errors, experience, shares and clones. Each has a file PART.json, written after each setting; settings
-that are there are not measured again. Then come the pictures; python docs/pages.py fills the page.
+Parts are voters, many, errors, experience, shares and clones. Each has a file PART.json, written after each setting;
+settings that are there are not measured again. Then come the pictures; python docs/pages.py fills the page.
 """
 
 import argparse
@@ -57,7 +57,8 @@ def plan(part: str) -> Iterator[Row]:
                 "instances": 2000,
             }
         case "clones":
-            yield {"sigma": 3.0, "omega": 1.0, "looks_each": 9, "instances": 4000}
+            for votes, instances in (("rankings", 4000), ("values", 20_000)):
+                yield {"sigma": 3.0, "omega": 1.0, "looks_each": 9, "votes": votes, "instances": instances}
 
 
 def measure(part: str, row: Row) -> Row:
@@ -78,10 +79,9 @@ def measure(part: str, row: Row) -> Row:
             ]
         case _:
             each = row["looks_each"] * 10
-            clones = [Composition(_FAMILIES * size, "rankings", families=_FAMILIES) for size in _CLONES]
-            apart = [Composition(m, "rankings") for m in _INDEPENDENT]
-            valued = [Composition(_FAMILIES * size, "values", families=_FAMILIES) for size in _CLONES]
-            tried = [(one, each * one.voters) for one in (*clones, *apart, *valued)]
+            clones = [Composition(_FAMILIES * size, row["votes"], families=_FAMILIES) for size in _CLONES]
+            apart = [Composition(m, row["votes"]) for m in _INDEPENDENT]
+            tried = [(one, each * one.voters) for one in (*clones, *apart)]
     n = row.get("alternatives", 10)
     groups = [Group(one, counts) for one, looks in tried if (counts := one.counts(n, looks)) is not None]
     dealing = Dealing(Circumstances(n, row["sigma"], omega=row.get("omega", 0.0)), groups, seed=1)

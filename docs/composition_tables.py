@@ -13,7 +13,6 @@ from veritally.planning.dealing import Circumstances, least_regret
 from veritally.planning.information import worth_of_a_look
 
 _FOLDER = Path(__file__).parent / "composition"
-_LOOKS = 100  # at each alternative
 Row = dict[str, Any]
 
 
@@ -50,19 +49,20 @@ def errors() -> Iterator[str]:
 
 
 def limit() -> Iterator[str]:
-    """Regret of a hundred voters, and what the formula says of many."""
-    yield "| σ | votes | 100 voters | formula |"
-    yield "|---:|---|---:|---:|"
-    for setting in _settings("voters"):
+    """Regret of many voters, and what the formula says."""
+    yield "| voters | looks of each | σ | votes | regret | formula |"
+    yield "|---:|---:|---:|---|---:|---:|"
+    for setting in (*_settings("voters"), *_settings("many")):
         for row in setting["rows"]:
-            if row["voters"] == 100:
+            if row["voters"] >= 100 and row["votes"] != "values":
                 worth = worth_of_a_look(row["votes"], 10, 10)
-                said = least_regret(Circumstances(10, setting["sigma"]), worth * _LOOKS)
-                yield f"| {setting['sigma']:g} | {row['votes']} | {_regret(row)} | {said:.4f} |"
+                said = least_regret(Circumstances(10, setting["sigma"]), worth * row["looks"] / 10)
+                size = f"{row['voters']:,} | {row['looks'] // row['voters']}"
+                yield f"| {size} | {setting['sigma']:.3g} | {row['votes']} | {_regret(row)} | {said:.4f} |"
 
 
 def worth() -> Iterator[str]:
-    """What a look is worth, by how many alternatives a ballot is about."""
+    """Table what a look is worth, by how many alternatives a ballot is about."""
     known = range(2, 11)
     yield f"| votes | {' | '.join(map(str, known))} |"
     yield f"|---|{'---:|' * len(known)}"
@@ -71,7 +71,7 @@ def worth() -> Iterator[str]:
 
 
 def experience() -> Iterator[str]:
-    """What specialised experience costs, against equal counts."""
+    """Table what specialised experience costs, against equal counts."""
     settings = _settings("experience")
     titles = [f"σ = {setting['sigma']:g}" for setting in settings]
     yield f"| votes | experience | {' | '.join(titles)} |"
@@ -103,37 +103,32 @@ def shares() -> Iterator[str]:
 
 def clones() -> Iterator[str]:
     """How many independent voters families of clones are worth."""
-    (setting,) = _settings("clones")
-    own = setting["sigma"] ** 2 / setting["looks_each"]
-    whole = own + setting["omega"] ** 2
-    rho = setting["omega"] ** 2 / whole
-    numbers = np.arange(1, 400) / 10
-    by_values = [least_regret(Circumstances(10, math.sqrt(whole)), m) for m in numbers]
-    apart = [row for row in setting["rows"] if row["families"] is None]
+    settings = _settings("clones")
+    own = settings[0]["sigma"] ** 2 / settings[0]["looks_each"]
+    rho = settings[0]["omega"] ** 2 / (own + settings[0]["omega"] ** 2)
+    found = {setting["votes"]: _equivalents(setting["rows"]) for setting in settings}
     yield "| clones in each of four families | m/(1 + (m − 1)ρ) | formula | values | rankings |"
     yield "|---:|---:|---:|---:|---:|"
-    rows = {(row["votes"], row["voters"]): row for row in setting["rows"] if row["families"] is not None}
-    for voters in sorted({voters for _, voters in rows}):
+    for voters in found["values"]:
         size = voters // 4
         each = size / (1 + (size - 1) * rho)
-        found = _equivalent(rows["values", voters], numbers, by_values, [0.0] * len(numbers))
-        ranked = _equivalent(
-            rows["rankings", voters],
-            np.array([row["voters"] for row in apart], dtype=float),
-            [row["regret"] for row in apart],
-            [row["se"] for row in apart],
-        )
-        yield f"| {size} | {each:.2f} | {4 * each:.2f} | {found} | {ranked} |"
+        yield f"| {size} | {each:.2f} | {4 * each:.2f} | {found['values'][voters]} | {found['rankings'][voters]} |"
 
 
-def _equivalent(row: Row, numbers: np.ndarray, regrets: list[float], errors: list[float]) -> str:
-    """Return the number of voters with the same regret, from a curve that falls."""
-    x, y = np.log(numbers), np.log(regrets)
-    at = float(np.interp(-math.log(row["regret"]), -y, x))
-    k = int(np.clip(np.searchsorted(x, at), 1, len(x) - 1))
-    slope = (y[k] - y[k - 1]) / (x[k] - x[k - 1])
-    error = math.hypot(row["se"], float(np.interp(at, x, errors))) / row["regret"] / abs(slope)
-    return f"{math.exp(at):.2f} ± {math.exp(at) * error:.2f}"
+def _equivalents(rows: list[Row]) -> dict[int, str]:
+    """Return how many independent voters have the same regret as so many clones, from a curve that falls."""
+    apart = [row for row in rows if row["families"] is None]
+    x, y = (np.log([row[name] for row in apart]) for name in ("voters", "regret"))
+    errors, found = [row["se"] for row in apart], {}
+    for row in rows:
+        if row["families"] is None:
+            continue
+        at = float(np.interp(-math.log(row["regret"]), -y, x))
+        k = int(np.clip(np.searchsorted(x, at), 1, len(x) - 1))
+        slope = (y[k] - y[k - 1]) / (x[k] - x[k - 1])
+        error = math.hypot(row["se"], float(np.interp(at, x, errors))) / row["regret"] / abs(slope)
+        found[row["voters"]] = f"{math.exp(at):.2f} ± {math.exp(at) * error:.2f}"
+    return found
 
 
 TABLES: dict[str, Callable[[], Iterable[str]]] = {
