@@ -177,6 +177,9 @@ def save_curves(
                 style = {"color": _COLOURS[number % len(_COLOURS)], "linestyle": _LINES[number // len(_COLOURS) % 3]}
                 ax.errorbar(x, y, yerr=2 * error, marker="o", markersize=3, linewidth=1.2, label=name, **style)
             ax.set_xscale("log")
+            ticks = sorted({x for points in curves.values() for x, _, _ in points})
+            ax.set_xticks(ticks, [f"{x:g}" for x in ticks])
+            ax.minorticks_off()
             ax.set_ylim(bottom=0)
             ax.set_title(_plain(title), loc="left", fontsize="medium")
             ax.set_xlabel(across)

@@ -199,6 +199,7 @@ def test_errors_of_their_own_make_several_voters_better_than_one():
     found = vt.compose(**{**SMALL, "votes": ["rankings"], "omega": 1.0, "families": [1, None]})
     assert found.best.composition.voters > 1
     assert found.best.composition.families is None
+    assert not any(row.composition.families and row.composition.voters == 1 for row in found.rows)
     assert found.usual["one voter sees everything"].clearly_worse
 
 

@@ -16,6 +16,7 @@ from veritally.planning.compositions import (
     BALLOTS,
     MOST_VOTERS,
     Composition,
+    fewer_families,
     lattice,
     usual_knowledge,
     usual_numbers,
@@ -166,9 +167,9 @@ def _usual_groups(
     once = many if n <= (purse.most_looks or n) else 0
     found: dict[Composition, Group] = {}
     for kind, few in product(kinds, families):
-        found |= _affordable([Composition(1, kind, families=few)], now, purse)
+        found |= _affordable([Composition(1, kind)], now, purse)
         if 1 <= once <= _MOST_USUAL:
-            group = Group(Composition(once, kind, families=few), np.ones((once, n), dtype=int))
+            group = Group(Composition(once, kind, families=fewer_families(few, once)), np.ones((once, n), dtype=int))
             found[group.composition] = group
     return found
 

@@ -133,8 +133,9 @@ def lattice(
 ) -> Iterator[Composition]:
     """Yield compositions to try: generalists, specialists of every kind, and mixes."""
     for ballots in votes:
-        for few in families:
+        for number in families:
             for m in voters:
+                few = fewer_families(number, m)
                 yield Composition(m, ballots, families=few)
                 for k in known:
                     if k == 1 and ballots != "values":  # who has seen one alternative has nothing to compare
@@ -144,6 +145,11 @@ def lattice(
                         yield Composition(m, ballots, k, specialists=0.5, families=few)
                     if 2 * k < alternatives:  # else half of the looks elsewhere is as much as others have, or more
                         yield Composition(m, ballots, k, elsewhere=0.5, families=few)
+
+
+def fewer_families(families: int | None, voters: int) -> int | None:
+    """Return the number of families, None if it leaves each voter a family of their own."""
+    return None if families is None or families >= voters else families
 
 
 def usual_knowledge(alternatives: int) -> tuple[int, ...]:
