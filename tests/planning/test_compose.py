@@ -174,16 +174,16 @@ def test_the_result_is_what_was_asked():
     assert "best: 1 generalist" in repr(found)
 
 
-def test_workers_and_stages_change_nothing():
-    asked, stages = {**SMALL, "voters": [1, 5], "votes": ["rankings"], "instances": 250}, []
-    alone = vt.compose(**asked, finished=stages.append)
+def test_workers_and_rounds_change_nothing():
+    asked, rounds = {**SMALL, "voters": [1, 5], "votes": ["rankings"], "instances": 250}, []
+    alone = vt.compose(**asked, finished=rounds.append)
     with ThreadPoolExecutor(3) as pool:
         together = vt.compose(**asked, executor=pool)
     assert alone.to_dict() == together.to_dict()
-    assert [{len(own) for own in stage.regrets} for stage in (*stages, alone)] == [{100}, {100}, {100, 250}]
-    for early, late in zip(stages[0].regrets, alone.regrets, strict=True):
+    assert [{len(own) for own in each.regrets} for each in rounds] == [{100}, {100, 200}, {100, 250}]
+    for early, late in zip(rounds[0].regrets, alone.regrets, strict=True):
         assert (late[: len(early)] == early).all()
-    assert vt.compose(**{**asked, "instances": 100}, seed=1).to_dict() != stages[0].to_dict()
+    assert vt.compose(**{**asked, "instances": 100}, seed=1).to_dict() != rounds[0].to_dict()
 
 
 def test_costs_and_limits_are_kept():

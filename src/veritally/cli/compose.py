@@ -88,7 +88,7 @@ def compose(
     from veritally.planning.compose import compose as compose_
 
     _require_files(out, plot, force)
-    stages: list[GroupComparison] = []
+    rounds: list[GroupComparison] = []
     with progress_bar("Composing groups") as progress:
         try:
             found = compose_(
@@ -99,13 +99,13 @@ def compose(
                     None if one == "own" else _whole_numbers(one, "--families")[0] for one in families.split(",")
                 ],
                 progress=progress,
-                finished=stages.append,
+                finished=rounds.append,
                 **options,
             )
         except KeyboardInterrupt:
-            if not stages:
+            if not rounds:
                 raise
-            found = stages[-1]
+            found = rounds[-1]
             progress.hide()
             say("Interrupted: this is what was known before.", err=True)
     if as_json:

@@ -91,7 +91,7 @@ def compose(
     progress
         Called with the share of the work that is done.
     finished
-        Called with what is known after each stage, the last one excepted.
+        Called with what is known after each hundred decisions.
 
     Examples
     --------
@@ -192,9 +192,9 @@ def _narrow(
         for done, ((i, _), own) in enumerate(zip(work, _regrets(dealing, work, executor), strict=True), 1):
             regrets[i] = np.concat([regrets[i], own])[:instances]
             progress((stage + done / len(work)) / len(_SHARES))
-        found = GroupComparison(dealing.circumstances, purse, groups, tuple(regrets))
-        if stage < len(_SHARES) - 1:
-            finished(found)
+            if i == alive[-1]:  # all have decided a block
+                found = GroupComparison(dealing.circumstances, purse, groups, tuple(regrets))
+                finished(found)
         best = {
             votes: regrets[best_of(groups, regrets, votes)] for votes in {group.composition.votes for group in groups}
         }
