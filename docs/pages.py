@@ -18,6 +18,7 @@ from veritally.cli import cli
 DOCS = Path(__file__).parent
 sys.path.append(str(DOCS))  # for who runs this file from elsewhere, as the tests do
 
+from composition_tables import TABLES as COMPOSITION_TABLES  # noqa: E402
 from formulas import typeset  # noqa: E402
 
 _SYMBOLS = r"""# Every rule
@@ -130,6 +131,14 @@ def limits() -> str:
     tables = {"sizes": _sizes(), "favourites": _favourites(), "known": _known(), "unknown": _unknown()}
     for name, table in (tables | {"pooled": _pooled(), "files": _files()}).items():
         page = _filled(page, name, f"end of {name}", table)
+    return page
+
+
+def composition() -> str:
+    """Return the page on composing a group, its tables of figures filled in anew."""
+    page = (DOCS / "composition.md").read_text(encoding="utf-8")
+    for name, table in COMPOSITION_TABLES.items():
+        page = _filled(page, name, f"end of {name}", table())
     return page
 
 
@@ -395,7 +404,7 @@ def _measured() -> Iterable[str]:
 
 
 PAGES = {"rules.md": rules, "commands.md": commands, "which-rule.md": which_rule, "limits.md": limits}
-PAGES |= {"odd-voters.md": odd_voters, "panels.md": panels}
+PAGES |= {"odd-voters.md": odd_voters, "panels.md": panels, "composition.md": composition}
 
 if __name__ == "__main__":
     for page, text in PAGES.items():

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 import veritally as vt
 from veritally.cli import cli
+from veritally.planning.compositions import BALLOTS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -94,6 +95,49 @@ def test_sureness_is_what_the_page_says():
             assert len(gaps) == 4
             assert f"{-sum(gaps) / 4:.2f}" in ("0.02", "0.03", "0.04")
     assert max(row["pooled"]["more"] for row in pooled) < 0.02
+
+
+def test_compositions_are_what_the_page_says():
+    """Each sentence under "What holds", in its order, by paired differences of two standard errors where there are."""
+    text = page("composition.md")
+    for name in ("voters", "limit", "errors", "worth", "experience", "shares", "clones"):
+        text = re.sub(f"<!-- {name} -->.*<!-- end of {name} -->", "", text, flags=re.DOTALL)
+    assert not re.search(r"\d\.\d", text.replace("--omega 0.5", "")), "figures stand in tables, which are filled in"
+    parts = ("voters", "errors", "experience", "shares")
+    voters, errors, experience, shares = (json.loads(page(f"composition/{name}.json")) for name in parts)
+
+    def curve(setting, votes):
+        return {row["voters"]: row for row in setting["rows"] if row["votes"] == votes}
+
+    for setting in voters:
+        values, rankings, favourites = (curve(setting, votes) for votes in ("values", "rankings", "favourites"))
+        best = values[1]["regret"]
+        assert all(abs(row["regret"] - best) < 1e-9 for row in values.values())  # 1
+        assert abs(rankings[1]["regret"] - best) + abs(favourites[1]["regret"] - best) < 1e-9  # 2
+        several = [row["regret"] for m, row in rankings.items() if m > 3]
+        assert min(several) > best  # 3
+        assert max(several) - min(several) < (rankings[2]["regret"] - best) / 2
+        assert favourites[3]["regret"] < favourites[10]["regret"] < favourites[50]["regret"]  # 4
+        assert all(favourites[m]["regret"] > rankings[m]["regret"] for m in favourites if m > 1)
+    little = curve(voters[0], "rankings")
+    assert little[100]["regret"] + 2 * little[100]["se"] < little[2]["regret"] - 2 * little[2]["se"]
+    for setting in experience:  # 5
+        others = [row for row in setting["rows"] if row["known"] is not None]
+        assert all(row["difference"] > 2 * row["difference_se"] for row in others if row["votes"] == "rankings")
+        for row in others:
+            if (row["votes"], row["specialists"], row["elsewhere"]) == ("favourites", 1, 0) and row["known"] in (3, 5):
+                better = row["difference"] < -2 * row["difference_se"]
+                assert better == (row["known"] == 5 or setting["sigma"] > 3)
+    for setting in errors:  # 6
+        falling = [row["regret"] for row in curve(setting, "values").values()]
+        assert falling == sorted(falling, reverse=True)
+        lowest = {
+            votes: min(curve(setting, votes).values(), key=lambda row: row["regret"])["voters"] for votes in BALLOTS
+        }
+        assert lowest == {"values": 100, "rankings": 1 if setting["omega"] < 1 else 100, "favourites": 1}
+    ten = {(row["votes"], row["elsewhere"]): row["regret"] for row in shares[1]["rows"]}
+    assert ten["favourites", 0.0] < ten["favourites", 0.5] < ten["favourites", 0.1]
+    assert ten["rankings", 0.5] == min(regret for (votes, _), regret in ten.items() if votes == "rankings")
 
 
 def test_the_reference_has_every_public_name():

@@ -30,14 +30,19 @@ if TYPE_CHECKING:
     from veritally.learning import learn_panel
     from veritally.model import Scenario, Trials, scenario, simulate
     from veritally.panel.files import read_panel
+    from veritally.planning.compose import compose
+    from veritally.planning.compositions import Composition
+    from veritally.planning.group_comparison import GroupComparison
     from veritally.report.writing import write_report
 
 __all__ = [
     "Comparison",
+    "Composition",
     "Encoder",
     "Encoding",
     "Explanation",
     "Fit",
+    "GroupComparison",
     "InputError",
     "InputNote",
     "InputWarning",
@@ -54,6 +59,7 @@ __all__ = [
     "Trials",
     "cite",
     "compare",
+    "compose",
     "concat",
     "datasets",
     "decide",
@@ -83,10 +89,13 @@ __all__ = [
 # What deciding does not need is imported when it is first used, so that the start stays light.
 _LATER = {
     "Comparison": "experiments.compare",
+    "Composition": "planning.compositions",
+    "GroupComparison": "planning.group_comparison",
     "Scenario": "model",
     "Trials": "model",
     "cite": "citation",
     "compare": "experiments.compare",
+    "compose": "planning.compose",
     "from_pref_voting": "io.pref_voting",
     "datasets": "datasets",
     "learn_panel": "learning",

@@ -2,7 +2,7 @@
 
 import io
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -20,10 +20,12 @@ from veritally.votes.labels import visible
 if TYPE_CHECKING:
     from veritally.experiments.compare import Comparison
     from veritally.panel.learned import LearnedPanel
+    from veritally.planning.group_comparison import GroupComparison
 
 # Okabe & Ito's colours, told apart by colour-blind readers too; black and yellow left out.
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933", "#882255")
 _OTHERS = "#BBBBBB"
+_LINES = ("-", "--", ":")
 _MOST_PANELS = 24
 _MOST_ROWS, _FEWER_ROWS = 60, 40  # alternatives that are shown unasked, and how many of more than that
 _PAGE = 8.0  # inches
@@ -148,6 +150,41 @@ def save_curve(curve: Sequence[tuple[int, float, float]], path: str | PathLike[s
             ax.set_ylabel(what)
             ax.grid(axis="y", linewidth=0.3)
         axes[-1].set_xlabel("mini-batches")
+
+
+def save_groups(comparison: "GroupComparison", path: str | PathLike[str]) -> None:
+    """Save a picture of groups: regret against the number of voters, a panel for each kind of votes."""
+    panels: dict[str, dict[str, list[tuple[float, float, float]]]] = {}
+    for row in sorted(comparison.rows, key=lambda row: row.composition.voters):
+        own = row.composition
+        families = "" if own.families is None else f", {own.families} families"
+        curve = panels.setdefault(own.votes, {}).setdefault(own.experience + families, [])
+        curve.append((own.voters, row.regret, row.se))
+    save_curves(panels, path, "voters", "regret")
+
+
+def save_curves(
+    panels: Mapping[str, Mapping[str, Sequence[tuple[float, float, float]]]],
+    path: str | PathLike[str],
+    across: str,
+    upwards: str,
+) -> None:
+    """Save a picture of curves, given as points (x, y, standard error) by panel and name, x by its logarithm."""
+    with _picture(path, [3.0] * len(panels)) as axes:
+        for ax, (title, curves) in zip(axes, panels.items(), strict=True):
+            for number, (name, points) in enumerate(curves.items()):
+                x, y, error = (np.array(each, dtype=float) for each in zip(*points, strict=True))
+                style = {"color": _COLOURS[number % len(_COLOURS)], "linestyle": _LINES[number // len(_COLOURS) % 3]}
+                ax.errorbar(x, y, yerr=2 * error, marker="o", markersize=3, linewidth=1.2, label=name, **style)
+            ax.set_xscale("log")
+            ticks = sorted({x for points in curves.values() for x, _, _ in points})
+            ax.set_xticks(ticks, [f"{x:g}" for x in ticks])
+            ax.minorticks_off()
+            ax.set_ylim(bottom=0)
+            ax.set_title(_plain(title), loc="left", fontsize="medium")
+            ax.set_xlabel(across)
+            ax.set_ylabel(f"{upwards} ± 2 s.e.")
+            ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, fontsize="small")
 
 
 def require_picture(path: str | PathLike[str], force: bool = True) -> None:
