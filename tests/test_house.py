@@ -22,6 +22,7 @@ STOREYS = (
     {"explain", "outcome", "records"},
     {"registry"},
     {"citation", "decide"},
+    {"planning"},
     {"io", "plots", "datasets", "experiments"},
     {"learning"},
     {"report"},

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from veritally.learning import learn_panel
     from veritally.model import Scenario, Trials, scenario, simulate
     from veritally.panel.files import read_panel
+    from veritally.planning.plan import Plan, next_looks
     from veritally.report.writing import write_report
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "LearnedPanel",
     "Outcome",
     "Panel",
+    "Plan",
     "Profile",
     "Rule",
     "RuleInfo",
@@ -61,6 +63,7 @@ __all__ = [
     "from_pref_voting",
     "learn_panel",
     "likelihood",
+    "next_looks",
     "plots",
     "read",
     "read_answers",
@@ -83,6 +86,7 @@ __all__ = [
 # What deciding does not need is imported when it is first used, so that the start stays light.
 _LATER = {
     "Comparison": "experiments.compare",
+    "Plan": "planning.plan",
     "Scenario": "model",
     "Trials": "model",
     "cite": "citation",
@@ -91,6 +95,7 @@ _LATER = {
     "datasets": "datasets",
     "learn_panel": "learning",
     "model": "model",
+    "next_looks": "planning.plan",
     "plots": "plots",
     "read_answers": "io.answers",
     "read_panel": "panel.files",

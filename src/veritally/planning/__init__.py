@@ -1,0 +1,1 @@
+"""What to ask next, when to stop, and how to compose a group."""
