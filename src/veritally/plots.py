@@ -20,6 +20,7 @@ from veritally.votes.labels import visible
 if TYPE_CHECKING:
     from veritally.experiments.compare import Comparison
     from veritally.panel.learned import LearnedPanel
+    from veritally.planning.plan import Plan
 
 # Okabe & Ito's colours, told apart by colour-blind readers too; black and yellow left out.
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933", "#882255")
@@ -148,6 +149,19 @@ def save_curve(curve: Sequence[tuple[int, float, float]], path: str | PathLike[s
             ax.set_ylabel(what)
             ax.grid(axis="y", linewidth=0.3)
         axes[-1].set_xlabel("mini-batches")
+
+
+def save_plan(plan: "Plan", path: str | PathLike[str]) -> None:
+    """Save a picture of a plan: expected regret against what is spent, and where it ends."""
+    spent, regret = zip(*plan.curve, strict=True)
+    with _picture(path, [3.2]) as (ax,):
+        ax.plot(spent, regret, color=_COLOURS[0], linewidth=1.8, marker="o", markersize=3)
+        ax.plot(spent[-1:], regret[-1:], color=_COLOURS[5], marker="s", markersize=8)
+        ax.annotate(plan.reason, (spent[-1], regret[-1]), (-6, 12), textcoords="offset points", ha="right")
+        ax.set_ylim(bottom=0)
+        ax.set_xlabel("spent")
+        ax.set_ylabel(f"expected regret ({plan.unit})")
+        ax.grid(axis="y", linewidth=0.3)
 
 
 def require_picture(path: str | PathLike[str], force: bool = True) -> None:

@@ -15,7 +15,7 @@ class _Failure(click.ClickException):
     exit_code = 2
 
 
-_NAMES = ("decide", "panel", "check", "rules", "simulate", "compare", "reproduce", "train", "serve", "cite")
+_NAMES = ("decide", "panel", "next", "check", "rules", "simulate", "compare", "reproduce", "train", "serve", "cite")
 
 
 class _Commands(click.Group):

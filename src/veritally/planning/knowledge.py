@@ -18,17 +18,20 @@ from typing import NamedTuple
 import numpy as np
 
 from veritally.arrays import Array, ndtri
-from veritally.inference.linear import inverse, solve
+from veritally.inference.linear import inverse, root, solve
 from veritally.inference.mixture import PosteriorMixture
 from veritally.inference.optimiser import peak
 from veritally.inference.propagation import exact_sites, site_precision, variances_within
 from veritally.inference.sampling import lattice
 from veritally.likelihood.votes import derivatives
+from veritally.model.means import VoterMeans
 from veritally.model.model import Model
 from veritally.votes.ballots import Ballots, SingleKind
 from veritally.votes.values import Values
 
 _NOTHING_TOLD = 0.9  # of the variance of the truths that is left: values of the noise at which votes tell nothing
+_MOST_TOLD = 0.95  # of what is known, by one ballot
+_RIDGE = 1e-10
 _BALLOTS = 4  # that a voter may give, over which what they tell is averaged
 
 
@@ -119,10 +122,12 @@ class Knowledge:
         seen = self.seen(rows)
         apart = seen
         for _ in range(2):  # from what is known with them
-            told = self._told(rows, apart)
-            rest = inverse(np.eye(self.alternatives) - np.matmul(told, seen.covariance))
-            covariance = np.matmul(seen.covariance, rest)
-            covariance = (covariance + np.swapaxes(covariance, -1, -2)) / 2
+            half = root(seen.covariance)
+            values, vectors = np.linalg.eigh(np.matmul(half, np.matmul(self._told(rows, apart), half)))
+            wider = 1 / (1 - np.clip(values, 0, _MOST_TOLD))
+            rest = np.matmul(vectors * wider[:, None, :], np.swapaxes(vectors, -1, -2))
+            covariance = np.matmul(half, np.matmul(rest, half))
+            rest = np.linalg.solve(seen.covariance + _RIDGE * np.eye(self.alternatives), covariance)
             mean = seen.mean - np.matmul(covariance, pull[..., None])[..., 0]
             apart = Seen(mean, covariance, np.matmul(seen.crossed, rest))
         return apart
@@ -153,7 +158,7 @@ class Knowledge:
         assert found.gradient is not None
         return found.gradient[0, :, 0]
 
-    def _facing(self, rows: SingleKind, seen: Seen, variance: Array) -> tuple[Ballots, Array, object]:
+    def _facing(self, rows: SingleKind, seen: Seen, variance: Array) -> tuple[Ballots, Array, VoterMeans]:
         model = self.model(rows)
         return rows.stacked(1).each_voter(), model.lift.facing(seen.mean[None]), model.within(variance[None]).means
 

@@ -72,6 +72,8 @@ class Situation:
         What will be known when the planned looks are made.
     rows
         The ballots, ``(voter, n)``, with the counts there will be then.
+    asked
+        Whose ballots are planned to change, ``(voter,)``.
     pull
         What each voter adds, ``(voter, n)``.
     planned
@@ -82,6 +84,7 @@ class Situation:
 
     knowledge: Knowledge
     rows: SingleKind
+    asked: Array
     pull: Array
     planned: Array
     choose: int
@@ -96,7 +99,8 @@ class Situation:
         pull = found.average(pulls(several, found.model(several), found.moments))
         n = ballots.mask.shape[-1]
         rows = ballots.weighed(np.ones(len(ballots.counts)), np.ones(n, dtype=bool))
-        return cls(Knowledge.of(ballots, found), _filled(rows), pull, np.zeros((n, n)), outcome.choose)
+        asked = np.zeros(len(rows.counts), dtype=bool)
+        return cls(Knowledge.of(ballots, found), _filled(rows), asked, pull, np.zeros((n, n)), outcome.choose)
 
     def offered(self, looks: Looks) -> SingleKind:
         """Return the ballots of those who would look, ``(look, n)``, with the counts they have now."""
@@ -153,7 +157,7 @@ class Situation:
             knowledge = self.knowledge.after(self.offered(every), self._more(every))
             rows = rows.with_counts(rows.counts + there[:, None] * looks.added[0])
         planned = self.planned + self.knowledge.spread - knowledge.spread
-        return replace(self, knowledge=knowledge, rows=rows, planned=planned)
+        return replace(self, knowledge=knowledge, rows=rows, asked=self.asked | there, planned=planned)
 
     def _results(self, looks: Looks) -> Results:
         if isinstance(self.rows, Pairs):
@@ -170,45 +174,52 @@ class Situation:
         rows = self.offered(looks)
         if isinstance(rows, Pairs):
             return self._verdict_information(looks, rows)
-        return self.knowledge.told(rows.with_counts(rows.counts + looks.added)) - self.knowledge.told(rows)
+        more = self.knowledge.told(rows.with_counts(rows.counts + looks.added)) - self.knowledge.told(rows)
+        values, vectors = np.linalg.eigh(more)  # which is never less, but for the few ballots that it is averaged over
+        return np.matmul(vectors * np.maximum(values, 0)[:, None, :], np.swapaxes(vectors, -1, -2))
 
     def _numbers(self, looks: Looks) -> Results:
         """Values move the means along a line; those of somebody who looks at several, in several directions."""
-        rows = self.offered(looks)
-        moves = self.knowledge.moves(self.knowledge.seen(rows), self._more(looks))
+        moves = self.knowledge.moves(self.knowledge.seen(self.offered(looks)), self._more(looks))
         if np.any(np.sum(looks.added > 0, axis=-1) > 1):
             draws = np.matmul(normals(moves.shape[-1]), root(moves))
             return Results(np.full(draws.shape[:2], 1 / draws.shape[1]), draws)
         values, vectors = np.linalg.eigh(moves)
         slopes = vectors[..., -1] * np.sqrt(np.maximum(values[..., -1:], 0))
-        return _along(slopes)
+        nodes, weights = _nodes()
+        return Results(np.broadcast_to(weights, (len(slopes), _NODES)), nodes[:, None] * slopes[:, None, :], slopes)
 
     def _ballots(self, looks: Looks) -> Results:
-        """Rankings and favourites: new ones in place of the former, or first ones of somebody new."""
-        assert isinstance(self.rows, Ordinal)
-        number, n = looks.added.shape
+        """Rankings and favourites: new ones in place of the former, or first ones of somebody new.
+
+        One that is planned to change is not known, so that a further change is taken for that of a number.
+        """
         new = looks.voter == NEW
-        parts = []
-        if not new.all():
-            old = np.flatnonzero(~new)
-            voters, place = np.unique(looks.voter[old], return_inverse=True)
-            rows = self.rows.take_voters(voters)
-            assert isinstance(rows, Ordinal)
-            behind = Behind.of(self.knowledge, rows, self.pull[voters])
-            at = np.argmax(looks.added[old], axis=-1)
-            times = looks.added[old, at]
-            parts.append((old, new_ballots(self.knowledge, behind, place, at, times)))
-        if new.any():
-            some = np.flatnonzero(new)
-            row = self.offered(looks.take(some))
-            row = row.with_counts(looks.added[some])
-            assert isinstance(row, Ordinal)
-            parts.append((some, first_ballots(self.knowledge, row)))
-        size = max(chance.shape[1] for _, (chance, _) in parts)
-        chances, moves = np.zeros((number, size)), np.zeros((number, size, n))
-        for where, (chance, move) in parts:
-            chances[where, : chance.shape[1]], moves[where, : chance.shape[1]] = chance, move
+        again = ~new & self.asked[np.where(new, 0, looks.voter)]
+        parts = [
+            (np.flatnonzero(which), find(looks.take(which)))
+            for which, find in ((~new & ~again, self._next_ballots), (again, self._numbers), (new, self._first_ballots))
+            if which.any()
+        ]
+        size = max(own.chances.shape[1] for _, own in parts)
+        chances, moves = np.zeros((len(new), size)), np.zeros((len(new), size, looks.added.shape[-1]))
+        for where, own in parts:
+            chances[where, : own.chances.shape[1]], moves[where, : own.chances.shape[1]] = own.chances, own.moves
         return Results(chances, moves)
+
+    def _next_ballots(self, looks: Looks) -> Results:
+        voters, place = np.unique(looks.voter, return_inverse=True)
+        rows = self.rows.take_voters(voters)
+        assert isinstance(rows, Ordinal)
+        behind = Behind.of(self.knowledge, rows, self.pull[voters])
+        at = np.argmax(looks.added, axis=-1)
+        times = np.max(looks.added, axis=-1)
+        return Results(*new_ballots(self.knowledge, behind, place, at, times))
+
+    def _first_ballots(self, looks: Looks) -> Results:
+        rows = self.offered(looks).with_counts(looks.added)
+        assert isinstance(rows, Ordinal)
+        return Results(*first_ballots(self.knowledge, rows))
 
     def _compared(self, looks: Looks, rows: SingleKind) -> tuple[Array, Array, Array, Array]:
         """Return what comparisons are about: the difference's mean and variance, its noise, and the truths with it."""
@@ -263,12 +274,6 @@ def _signs(added: Array) -> Array:
     """Return 1 for the first and −1 for the second of the two that are compared, ``(look, n)``."""
     there = added > 0
     return there * np.where(np.cumsum(there, axis=-1) == 1, 1.0, -1.0)
-
-
-def _along(slopes: Array) -> Results:
-    nodes, weights = _nodes()
-    chances = np.broadcast_to(weights, (len(slopes), _NODES))
-    return Results(chances, nodes[:, None] * slopes[:, None, :], slopes)
 
 
 def _nodes() -> tuple[Array, Array]:

@@ -1,8 +1,8 @@
 """What a voter's next ranking or favourite may be, after more looks at one alternative.
 
 A ranking hides the means behind it. They are drawn given the ballot and what is known otherwise. More looks move the
-mean of one alternative, and with it that alternative to another place; the others keep their order. So there are only as
-many new ballots as there are places. Each has a chance, and moves the means of the truths by
+mean of one alternative, and with it that alternative to another place; the others keep their order. So there are only
+as many new ballots as there are places. Each has a chance, and moves the means of the truths by
 
     C (g(new) − g(old)),
 
@@ -143,7 +143,7 @@ def _spaced(score: Array) -> Array:
 
 def _behind(tiers: Array, centre: Array, deviation: Array) -> Array:
     """Draw normals, ``(voter, draw, n)``, that stand in the order of ``tiers``, ``(voter, n)``, 0 for none."""
-    voters, n = tiers.shape
+    n = tiers.shape[-1]
     there = tiers > 0
     points = ndtri(lattice(n, 2, _DRAWS)).T
     start = centre[:, None, :] + deviation[:, None, :] * points
