@@ -6,7 +6,7 @@ SPREAD := --numprocesses auto --dist worksteal
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo serve test test-slow test-oldest test-newest fuzz bench peers pages docs look format setup clean
+.PHONY: demo serve test test-slow test-oldest test-newest fuzz bench bench-web peers pages docs screenshots look format setup clean
 
 setup: .venv/installed
 
@@ -65,6 +65,10 @@ bench: setup
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/before.py
 
+# The page under load, on this machine alone, for about three minutes.
+bench-web: setup
+	$(BIN)/python benchmarks/web.py
+
 # Other libraries have an environment of their own, since some need an older NumPy.
 peers: .venv-peers/installed
 	.venv-peers/bin/pytest --noconftest tests/peers
@@ -84,6 +88,10 @@ docs: pages
 	$(PYTHON) -m pip --python $(BIN)/python install --quiet --editable '.[dev,docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "The site is in site/index.html"
+
+# The pictures of docs/serve.md, in a real browser: apt-get install chromium.
+screenshots: setup
+	$(BIN)/python docs/screenshots.py
 
 # The site in a real browser, which is Debian's: apt-get install chromium. Pictures are in look/.
 look: docs .venv-browser/installed

@@ -1,6 +1,7 @@
 """``veritally serve``: the page."""
 
 import socket
+import sys
 from pathlib import Path
 
 import click
@@ -71,6 +72,7 @@ def serve(
         server_header=False,
         timeout_graceful_shutdown=10,
     )
+    sys.setswitchinterval(0.0005)  # seconds; pages that wait for the database soon have their turn again
     try:
         uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:
@@ -83,8 +85,11 @@ def _listening(host: str, port: int) -> socket.socket:
     """Return a socket that listens, so that a port that is taken is known before anything is made."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family)
+        listening = socket.create_server((host, port), family=family)
     except OSError as problem:
         raise InputError(
             f"nothing can listen at {host}, port {port} ({problem.strerror}); give another --port or --host"
         ) from None
+    # Else each page waits 40 ms between its headers and its text. asyncio does not set it on sockets of ours.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening

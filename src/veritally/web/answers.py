@@ -5,7 +5,10 @@ import contextlib
 import logging
 import multiprocessing
 import multiprocessing.process
+import multiprocessing.util
 import os
+import secrets
+import shutil
 import tempfile
 import threading
 import warnings
@@ -47,29 +50,39 @@ def tidy_columns(setup: Setup) -> tuple[str, ...]:
     return ("voter", "alternative", "value" if setup.kind == "scores" else "rank", "count")
 
 
-def worked_out(setup: Setup, rows: Sequence[Mapping[str, Any]], upload: tuple[str, Path] | None) -> dict[str, Any]:
-    """Return the answer, ready to be kept: the report as HTML without styles, and the outcome as JSON."""
+def worked_out(
+    setup: Setup, rows: Sequence[Mapping[str, Any]], upload: tuple[str, Path, bytes] | None
+) -> dict[str, Any]:
+    """Return the answer, ready to be kept: the report as HTML without styles, and the outcome as JSON.
+
+    A file that was sent comes with its name, where to put it, and its content.
+    """
     import polars as pl
 
     import veritally as vt
     from veritally.document import to_fragment
     from veritally.report.answer import Origin, document
 
+    if upload is not None:
+        upload[1].write_bytes(upload[2])  # a full disk is no property of the file, so it is tried again
     with warnings.catch_warnings(record=True) as remarks:
         warnings.simplefilter("always", InputWarning)
         try:
-            profile = vt.read(pl.DataFrame(list(rows), infer_schema_length=None)) if upload is None else _read(*upload)
+            profile = (
+                vt.read(pl.DataFrame(list(rows), infer_schema_length=None)) if upload is None else _read(*upload[:2])
+            )
             choose = min(setup.choose, profile.shape[-1])
             outcome = vt.decide(profile, choose=choose, tie_break="first")
             blocks = document(outcome, Origin(setup.title, notes=[str(remark.message) for remark in remarks]))
+            page, rules = to_fragment(blocks[1:])  # the page has the title already
+            found = [one.to_dict() for _, one in outcome.singles()]
         except InputError as problem:
             return {"problem": str(problem)}
         except MemoryError:
             return {"problem": f"an answer needs more memory than it may have here; {_ELSEWHERE}"}
         except Exception as problem:  # anything else must not be worked out again and again
             return {"problem": f"no answer was found ({type(problem).__name__}); {_ELSEWHERE}"}
-    page, rules = to_fragment(blocks[1:])  # the page has the title already
-    return {"html": page, "rules": rules, "json": [one.to_dict() for _, one in outcome.singles()]}
+    return {"html": page, "rules": rules, "json": found}
 
 
 def _read(name: str, path: Path) -> Any:
@@ -79,6 +92,8 @@ def _read(name: str, path: Path) -> Any:
         return vt.read(path)
     except InputError as problem:  # it names the file as the user does
         raise InputError(str(problem).replace(str(path), name)) from None
+    finally:
+        path.unlink()
 
 
 class Answers:
@@ -98,6 +113,7 @@ class Answers:
         self._store, self._seconds, self._gigabytes = store, seconds, gigabytes
         self._running: dict[int, asyncio.Task[None]] = {}
         self._worker: ProcessPoolExecutor | None = None
+        self._folder = Path()  # for files of the worker, which makes it
         self._turn = asyncio.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -138,27 +154,24 @@ class Answers:
             if kept is not None and kept[0] == decision.revision:
                 return
             async with self._turn:  # of all decisions, one at a time
-                with tempfile.TemporaryDirectory(
-                    prefix="veritally-"
-                ) as folder:  # not the worker's, which may be killed
-                    found = await self._found(decision, Path(folder))
+                found = await self._found(decision)
             await asyncio.to_thread(self._store.keep_answer, decision, decision.revision, found)
             decision = await asyncio.to_thread(self._store.by_number, decision.id)  # as it stands now
 
-    async def _found(self, decision: Decision, folder: Path) -> dict[str, Any]:
+    async def _found(self, decision: Decision) -> dict[str, Any]:
+        given = await asyncio.to_thread(self._store.given, decision)
+        rows = await asyncio.to_thread(tidy_rows, decision.setup, decision.alternatives, given)
+        if not rows and decision.upload is None:
+            return {"problem": "nobody has voted yet"}
+        if self._worker is None:
+            self._folder = Path(tempfile.gettempdir(), f"veritally-{secrets.token_hex(16)}")
+            spawn = multiprocessing.get_context("spawn")
+            self._worker = ProcessPoolExecutor(1, spawn, _prepare_worker, (self._gigabytes, self._folder))
         upload = None
         if decision.upload is not None:
             suffix = Path(decision.upload).suffix.lower()
-            path = folder / f"votes{suffix if suffix[1:].isalnum() and len(suffix) < 10 else '.csv'}"
-            path.write_bytes(await asyncio.to_thread(self._store.uploaded, decision))
-            upload = (decision.upload, path)
-        given = await asyncio.to_thread(self._store.given, decision)
-        rows = await asyncio.to_thread(tidy_rows, decision.setup, decision.alternatives, given)
-        if not rows and upload is None:
-            return {"problem": "nobody has voted yet"}
-        if self._worker is None:
-            spawn = multiprocessing.get_context("spawn")
-            self._worker = ProcessPoolExecutor(1, spawn, _prepare_worker, (self._gigabytes,))
+            path = self._folder / f"votes{suffix if suffix[1:].isalnum() and len(suffix) < 10 else '.csv'}"
+            upload = (decision.upload, path, await asyncio.to_thread(self._store.uploaded, decision))
         work = asyncio.get_running_loop().run_in_executor(self._worker, worked_out, decision.setup, rows, upload)
         try:
             return await asyncio.wait_for(work, self._seconds)
@@ -170,16 +183,18 @@ class Answers:
             return {"problem": f"the process that works answers out ended, perhaps for want of memory; {_ELSEWHERE}"}
 
     def _stop(self) -> None:
-        """End the process, also in the middle of its work."""
+        """End the process, also in the middle of its work, and remove its files."""
         worker, self._worker = self._worker, None
         if worker is not None:
             for process in list((getattr(worker, "_processes", None) or {}).values()):
                 with contextlib.suppress(OSError):
                     process.kill()
+                    process.join(1)  # or it could still write
             worker.shutdown(wait=False, cancel_futures=True)
+            shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _prepare_worker(gigabytes: float) -> None:
+def _prepare_worker(gigabytes: float, folder: Path) -> None:
     """Let pages go first, bound the memory, and end with the server however it ends."""
     with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):  # where the system knows them
         import resource
@@ -187,11 +202,14 @@ def _prepare_worker(gigabytes: float) -> None:
         os.nice(10)
         limit = int(gigabytes * 2**30)
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    folder.mkdir(mode=0o700)
+    multiprocessing.util.Finalize(None, shutil.rmtree, (folder,), {"ignore_errors": True}, exitpriority=1)
     parent = multiprocessing.parent_process()
     if parent is not None:
-        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+        threading.Thread(target=_end_with, args=(parent, folder), daemon=True).start()
 
 
-def _end_with(parent: multiprocessing.process.BaseProcess) -> None:
+def _end_with(parent: multiprocessing.process.BaseProcess, folder: Path) -> None:
     parent.join()
+    shutil.rmtree(folder, ignore_errors=True)  # it had no time to, if it was killed
     os._exit(1)

@@ -21,10 +21,10 @@ from starlette.staticfiles import StaticFiles
 from veritally.errors import InputError
 from veritally.web import organiser, reader, voter
 from veritally.web.answers import Answers
-from veritally.web.database import is_damaged
+from veritally.web.database import trouble
 from veritally.web.desk import NOWHERE, Asked, Desk, PageFunction
-from veritally.web.limits import Limit
-from veritally.web.links import Stamps
+from veritally.web.limits import Limit, neighbourhood
+from veritally.web.links import Stamps, hashed
 from veritally.web.store import Store
 
 LARGEST_FORM, LARGEST_FILE = 1_000_000, 20_000_000  # bytes
@@ -87,7 +87,9 @@ class _Application:
             OSError: self._not_kept,
             Exception: self._failed,
         }
-        return Starlette(routes=routes, exception_handlers=handlers, lifespan=self._life)
+        made = Starlette(routes=routes, exception_handlers=handlers, lifespan=self._life)
+        made.router.redirect_slashes = False  # it fails where an address is no text, and repeats secrets
+        return made
 
     @contextlib.asynccontextmanager
     async def _life(self, _: Starlette) -> AsyncIterator[None]:
@@ -118,7 +120,7 @@ class _Application:
             form, file = await read(request) if request.method == "POST" else (None, None)
             if form is not None and not self.desk.stamps.holds(secret, form.get("stamp", "")):
                 raise HTTPException(403, _OLD)
-            role, what = request.url.path.split("/")[1], request.path_params.get("what", "")
+            role, what = request.scope["path"].split("/")[1], request.path_params.get("what", "")
             return await asyncio.to_thread(
                 page, self.desk, Asked(str(request.base_url), role, secret, what, form, file)
             )
@@ -126,8 +128,10 @@ class _Application:
         return handle
 
     def _admit(self, request: Request, secret: str) -> None:
-        address = request.client.host if request.client else ""
-        wait = max(self.by_address.wait(address), self.by_link.wait(f"{secret} {address}") if secret else 0.0)
+        address = neighbourhood(request.client.host) if request.client else ""
+        wait = self.by_address.wait(address)
+        if secret:  # hashed, since a wrong one may be of any length
+            wait = max(wait, self.by_link.wait(f"{hashed(secret)} {address}"))
         if not secret and request.method == "POST":
             wait = max(wait, self.making.wait(address))
         if wait:
@@ -154,10 +158,9 @@ class _Application:
         return self._say(400, "Not possible", str(problem))
 
     async def _not_kept(self, request: Request, problem: Exception) -> Response:
-        damaged = is_damaged(problem)
-        _log.error("not kept: %s", "the database is damaged" if damaged else type(problem).__name__)
-        why = "database is damaged. Tell whoever runs it." if damaged else "disk may be full. Try again in a while."
-        return self._say(503, "Not saved", f"This could not be saved, and nothing was changed: the server's {why}")
+        said = trouble(problem)
+        _log.error("not kept: %s (%s)", said, type(problem).__name__)
+        return self._say(503, "Not saved", said)
 
     async def _failed(self, request: Request, problem: Exception) -> Response:
         _log.error("failed: %s", type(problem).__name__, exc_info=problem)
@@ -194,6 +197,8 @@ async def _file(request: Request) -> Sent:
     length = request.headers.get("content-length", "")
     if not (length.isascii() and length.isdigit()) or int(length) > LARGEST_FILE:
         raise HTTPException(413, f"A vote file can have up to {LARGEST_FILE // 1_000_000} MB.")
+    if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+        raise HTTPException(415, "This is no form with a file. Open the page again and send it once more.")
     try:
         async with request.form(max_files=1, max_fields=10, max_part_size=LARGEST_FORM) as form:
             given = form.get("file")

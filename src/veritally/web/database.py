@@ -1,17 +1,25 @@
 """The database behind the page: a SQLite file or a PostgreSQL server, opened, checked, and made to forget."""
 
+import json
 import os
+import sqlite3
+import time
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
 from veritally.errors import InputError
-from veritally.web.schema import prepare, tables
+from veritally.web.schema import prepare, tables, version
 
 _WAIT = 10_000  # milliseconds for another write to end
 _FILE, _SERVER = "sqlite:///", "postgresql+psycopg://"
+_MOMENT = 2.0  # seconds in which another page that has just begun a file writes to it
 _DAMAGED = "the database is damaged; stop the page and restore a copy of the database. Nothing was changed"
+_NO_ANSWER = "The server's database does not answer. Try again in a while, and look whether your change was saved."
+_NOT_WHOLE = "The server's database is damaged, and nothing was changed. Tell whoever runs it."
+_FULL = "This could not be saved, and nothing was changed: the server's disk may be full. Try again in a while."
 
 
 class Database:
@@ -29,14 +37,26 @@ class Database:
     """
 
     def __init__(self, address: str) -> None:
+        where: str | sa.URL
         for scheme in ("postgresql://", "postgres://"):  # psycopg 3, not the driver that SQLAlchemy takes for these
             if address.startswith(scheme):
                 address = _SERVER + address.removeprefix(scheme)
         if address.startswith(_FILE):
-            _make_private(address.removeprefix(_FILE))
+            path = address.removeprefix(_FILE)
+            if not _made(path):
+                _check_file(path)
+            where = sa.URL.create("sqlite", database=path)  # whatever its name, also with a question mark
+        else:
+            where = address
         try:
             # A problem must not tell ballots or links: no parameters in its text.
-            self._engine = sa.create_engine(address, pool_pre_ping=True, hide_parameters=True)
+            self._engine = sa.create_engine(
+                where,
+                pool_pre_ping=True,
+                hide_parameters=True,
+                json_deserializer=_json,
+                connect_args={"connect_timeout": _WAIT // 1000} if address.startswith(_SERVER) else {},
+            )
         except ModuleNotFoundError as missing:
             raise InputError(
                 f"--database needs a further package ({missing.name}); "
@@ -44,18 +64,21 @@ class Database:
             ) from None
         except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ValueError) as problem:
             raise InputError(f"--database cannot be used ({problem}); give a file or postgresql://…") from None
-        self._is_file, self._remembers = self._engine.dialect.name == "sqlite", False
+        self._is_file = self._engine.dialect.name == "sqlite"
+        self._remembers = True  # what a page that was killed had no time to forget
         if self._is_file:
             sa.event.listen(self._engine, "connect", _set_up_file)
             sa.event.listen(self._engine, "begin", _begin)
         self._writer = self._engine.execution_options(writing=True)
         try:
             with self.write() as connection:
-                if self._is_file and connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() != "ok":
-                    raise InputError(_DAMAGED)
                 self.key = bytes.fromhex(prepare(connection))
         except sa.exc.DatabaseError as problem:
+            self.close()
             raise InputError(f"the database cannot be opened ({_one_line(problem)}); nothing was changed") from None
+        except InputError:
+            self.close()
+            raise
 
     def read(self) -> AbstractContextManager[sa.Connection]:
         """Begin a transaction that reads."""
@@ -68,12 +91,20 @@ class Database:
     def forget(self, now: bool = True) -> None:
         """Let nothing that was deleted stay in the files.
 
-        A file is cleaned at once; if somebody reads it just then, and on a server, which must write its tables anew,
+        A file is cleaned at once; if that cannot be done just then, and on a server, which must write its tables anew,
         it is done at the next call without ``now``.
         """
+        self._remembers |= now
         if now and not self._is_file:
-            self._remembers = True
-        elif self._is_file and (now or self._remembers):
+            return
+        try:
+            self._clean()
+        except sa.exc.SQLAlchemyError:
+            if not now:
+                raise
+
+    def _clean(self) -> None:
+        if self._is_file and self._remembers:
             with self.read() as connection:
                 busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").first()
             self._remembers = busy is None or bool(busy[0])
@@ -90,19 +121,57 @@ class Database:
         self._engine.dispose()
 
 
-def is_damaged(problem: BaseException) -> bool:
-    """Say whether a problem is that of a file that holds no whole database."""
-    return "malformed" in str(problem) or "not a database" in str(problem)
+def trouble(problem: BaseException) -> str:
+    """Return a sentence for users on a problem of the database."""
+    text = str(problem)
+    if any(sign in text for sign in ("malformed", "not a database", "decode to UTF-8")):
+        return _NOT_WHOLE
+    return _FULL if isinstance(problem, OSError) or "disk" in text.lower() else _NO_ANSWER
 
 
-def _make_private(path: str) -> None:
-    """Make a file that is for its owner alone, if there is none."""
+def _json(text: str) -> Any:
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        return json.loads(text)
+    except ValueError:
+        raise OSError("malformed JSON in the database") from None
+
+
+def _made(path: str) -> bool:
+    """Make a file that is for its owner alone, if there is none; say whether it was made."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        return True
+    except FileExistsError:
+        return False
     except OSError as problem:
         raise InputError(
             f"--database {path} cannot be written ({problem.strerror}); give a file in a folder of yours"
         ) from None
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError as problem:
+        raise InputError(f"--database {path} cannot be read ({problem.strerror}); give a file of yours") from None
+
+
+def _check_file(path: str) -> None:
+    """Refuse a file that is not a whole database of ours, before anything is written to it."""
+    end = time.monotonic() + _MOMENT
+    while not Path(path).is_dir() and _size(path) == 0:
+        if time.monotonic() > end:
+            raise InputError(f"--database {path} is empty; restore a copy, or delete it to begin anew")
+        time.sleep(0.05)
+    where = f"{Path(path).absolute().as_uri()}?mode=ro"
+    reader = sa.create_engine("sqlite://", creator=lambda: sqlite3.connect(where, uri=True), poolclass=sa.NullPool)
+    try:
+        with reader.connect() as connection:
+            if connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() != "ok":
+                raise InputError(_DAMAGED)
+            version(connection)
+    except sa.exc.DatabaseError as problem:
+        raise InputError(f"the database cannot be opened ({_one_line(problem)}); nothing was changed") from None
 
 
 def _set_up_file(connection: Any, _: Any) -> None:

@@ -2,9 +2,10 @@
 
 import datetime
 import re
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from veritally.errors import InputError, quoted
 
@@ -13,7 +14,16 @@ MOST_ALTERNATIVES, MOST_VOTERS = 200, 5000
 LONGEST_NAME, LONGEST_TITLE, LONGEST_TEXT = 200, 200, 2000
 MOST_SEEN = 1e9
 MOST_WORDS = 20
+_Read = TypeVar("_Read")
 WORDS = {"not at all": 0.0, "a little": 1.0, "some": 3.0, "a lot": 10.0}
+
+
+class FieldError(InputError):
+    """A mistake in a field of a form; the page says it next to that field."""
+
+    def __init__(self, message: str, field: str) -> None:
+        super().__init__(message)
+        self.field = field
 
 
 @dataclass(frozen=True)
@@ -72,19 +82,31 @@ def read_setup(form: Mapping[str, str]) -> Setup:
     kind = form.get("kind", "ranking")
     if kind not in get_args(Kind):
         raise InputError(f"{quoted(kind)} is no kind of ballot; choose a ranking, scores or a favourite")
+
+    def field(name: str, read: Callable[[str], _Read]) -> _Read:
+        return read_field(form, name, read)
+
     return Setup(
-        title=clean_text(form.get("title", ""), "the title", LONGEST_TITLE, needed=True),
+        title=field("title", lambda text: clean_text(text, "the title", LONGEST_TITLE, needed=True)),
         kind=kind,  # type: ignore[arg-type]
-        text=clean_text(form.get("text", ""), "the text for voters", LONGEST_TEXT),
-        words=read_words(form.get("words", "")) if form.get("seen", "words") == "words" else {},
-        unit=clean_text(form.get("unit", ""), "what is counted", LONGEST_NAME),
-        choose=whole(form.get("choose", "1") or "1", "how many are chosen", 1, MOST_ALTERNATIVES),
-        deadline=_deadline(form.get("deadline", "")),
+        text=field("text", lambda text: clean_text(text, "the text for voters", LONGEST_TEXT)),
+        words=field("words", read_words) if form.get("seen", "words") == "words" else {},
+        unit=field("unit", lambda text: clean_text(text, "what is counted", LONGEST_NAME)),
+        choose=field("choose", lambda text: whole(text or "1", "how many are chosen", 1, MOST_ALTERNATIVES)),
+        deadline=field("deadline", _deadline),
         named=form.get("ballots", "named") != "anonymous",
         readable=form.get("ballots", "named") == "readable",
         shown=form.get("shown", "") == "yes",
-        limit=whole(form.get("limit", "0") or "0", "how many may vote by the open link", 0, MOST_VOTERS),
+        limit=field("limit", lambda text: whole(text or "0", "how many may vote by the open link", 0, MOST_VOTERS)),
     )
+
+
+def read_field(form: Mapping[str, str], name: str, read: Callable[[str], _Read]) -> _Read:
+    """Read a field of a form; a mistake in it says which field it is."""
+    try:
+        return read(form.get(name, ""))
+    except InputError as mistake:
+        raise FieldError(str(mistake), name) from None
 
 
 def read_words(text: str) -> dict[str, float]:
@@ -124,23 +146,32 @@ def read_ballot(form: Mapping[str, str], setup: Setup, alternatives: Sequence[tu
 
     It is kept as it was given, so that a later version can decide it again.
     """
-    given: dict[str, Any] = {}
-    favourite = form.get("favourite", "")
-    for number, name in alternatives:
-        seen = _seen(form.get(f"seen-{number}", ""), setup, name)
-        own: dict[str, Any] = {"seen": seen}
-        if setup.kind == "ranking" and (rank := form.get(f"rank-{number}", "").strip()):
-            own["rank"] = whole(rank, f"the rank of {quoted(name)}", 1, len(alternatives))
-        if setup.kind == "scores" and (score := form.get(f"score-{number}", "").strip()):
-            own["score"] = _number(score, f"the score of {quoted(name)}", least=-MOST_SEEN)
-        if setup.kind == "favourite" and favourite == str(number):
-            own["favourite"] = True
-        if len(own) > 1 and not counted(seen, setup):
-            raise InputError(f"{quoted(name)} has a vote, but you have not seen it; say how much, or take the vote out")
-        given[str(number)] = own
+    given = {str(number): _read_own(form, setup, number, name, len(alternatives)) for number, name in alternatives}
     if not any(len(own) > 1 for own in given.values()):
-        raise InputError("this ballot says nothing yet; " + _ASKED[setup.kind])
+        raise FieldError("this ballot says nothing yet; " + _ASKED[setup.kind], "alternatives")
     return given
+
+
+def _read_own(form: Mapping[str, str], setup: Setup, number: int, name: str, most: int) -> dict[str, Any]:
+    """Read what a ballot says of one alternative."""
+
+    def is_given(what: str) -> bool:
+        return bool(form.get(f"{what}-{number}", "").strip())
+
+    seen = read_field(form, f"seen-{number}", lambda text: _seen(text, setup, name))
+    own: dict[str, Any] = {"seen": seen}
+    if setup.kind == "ranking" and is_given("rank"):
+        what = f"the rank of {quoted(name)}"
+        own["rank"] = read_field(form, f"rank-{number}", lambda text: whole(text, what, 1, most))
+    if setup.kind == "scores" and is_given("score"):
+        what = f"the score of {quoted(name)}"
+        own["score"] = read_field(form, f"score-{number}", lambda text: _number(text, what, least=-MOST_SEEN))
+    if setup.kind == "favourite" and form.get("favourite", "") == str(number):
+        own["favourite"] = True
+    if len(own) > 1 and not counted(seen, setup):
+        unseen = f"{quoted(name)} has a vote, but you have not seen it; say how much, or take the vote out"
+        raise FieldError(unseen, f"seen-{number}")
+    return own
 
 
 _ASKED = {
@@ -168,6 +199,7 @@ def _seen(text: str, setup: Setup, name: str) -> str | float:
 
 def clean_text(text: str, what: str, longest: int, needed: bool = False) -> str:
     """Return a text without control characters; refuse one that is too long, or missing."""
+    text = unicodedata.normalize("NFC", text)  # what looks the same is the same
     text = re.sub(r"[^\S\n]+", " ", "".join(x for x in text if x.isprintable() or x in "\n\t")).strip()
     if needed and not text:
         raise InputError(f"{what} is missing; write a few words")

@@ -1,5 +1,8 @@
 """An example that newcomers see: a made-up committee that ranked posters, some of which each of them had seen."""
 
+import hashlib
+import hmac
+
 from veritally.web.decisions import Setup
 from veritally.web.store import Store
 
@@ -18,7 +21,10 @@ _BALLOTS = {
 
 
 def make_demo(store: Store) -> str:
-    """Return the secret of a link to the answer of the example, which is made at the first start."""
+    """Return the secret of a link to the answer of the example, which is made at the first start.
+
+    Everybody may know it. It is the same for all servers of a database, so that none takes it from the others.
+    """
     decision = store.demo()
     if decision is None:
         setup = Setup("Best poster (an example)", text="A made-up committee.", readable=True, shown=True)
@@ -35,4 +41,6 @@ def make_demo(store: Store) -> str:
             store.vote(voter, given)
         store.close_voting(decision)
         store.keep_demo(decision)
-    return store.share(decision)
+        decision = store.demo()
+        assert decision is not None
+    return store.share(decision, hmac.new(store.key, b"the example", hashlib.sha256).hexdigest()[:32])

@@ -1,9 +1,19 @@
 """Limits on requests: so many at once from an address or for a link, and so many a second after that."""
 
+import ipaddress
 import time
 from collections import OrderedDict
 
 _MOST = 20_000  # names that are remembered
+
+
+def neighbourhood(address: str) -> str:
+    """Return what counts as one address: of IPv6 the first half, since whoever has one address has all of these."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:  # not an address, as in tests
+        return address
+    return str(ipaddress.ip_network((found, 64), strict=False)) if found.version == 6 else address
 
 
 class Limit:

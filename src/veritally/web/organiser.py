@@ -13,8 +13,10 @@ from veritally.web.decisions import (
     MOST_ALTERNATIVES,
     MOST_VOTERS,
     WORDS,
+    FieldError,
     Setup,
     clean_text,
+    read_field,
     read_names,
     read_setup,
     whole,
@@ -31,20 +33,21 @@ def start(desk: Desk, asked: Asked) -> Response:
 def new(desk: Desk, asked: Asked) -> Response:
     """Show the form of a new decision, and set it up."""
     form = asked.form or {}
-    problem = ""
+    problem = field = ""
     if asked.form is not None:
         try:
             setup = read_setup(form)
-            names = read_names(form.get("alternatives", ""), "alternatives", MOST_ALTERNATIVES)
-            people = read_names(form.get("voters", ""), "voters", MOST_VOTERS)
+            names = read_field(form, "alternatives", lambda text: read_names(text, "alternatives", MOST_ALTERNATIVES))
+            people = read_field(form, "voters", lambda text: read_names(text, "voters", MOST_VOTERS))
             _require_enough(setup, names, people)
         except InputError as mistake:
-            problem = str(mistake)
+            problem, field = str(mistake), getattr(mistake, "field", "")
         else:
             organiser, links = desk.store.create(setup, names, people)
             return _links(desk, asked, setup, links, organiser)
     words = "\n".join(f"{word} = {count:g}" for word, count in WORDS.items())
-    return desk.show(asked, "new.html", 400 if problem else 200, form=form, words=words, problem=problem)
+    status = 400 if problem else 200
+    return desk.show(asked, "new.html", status, form=form, words=words, problem=problem, field=field)
 
 
 def file(desk: Desk, asked: Asked) -> Response:
@@ -116,13 +119,16 @@ def _links(desk: Desk, asked: Asked, setup: Setup, links: Mapping[str, str], org
     every = [*people, *([("everybody", joined)] if joined else [])]
     table = csv([{"voter": name, "link": link} for name, link in every], ("voter", "link"))
     own = f"{asked.base}o/{organiser}" if organiser else ""
-    return desk.show(asked, "links.html", setup=setup, people=people, join=joined, organiser=own, table=table)
+    back = asked.link if asked.secret and not organiser else ""
+    return desk.show(
+        asked, "links.html", setup=setup, people=people, join=joined, organiser=own, table=table, back=back
+    )
 
 
 def _require_enough(setup: Setup, names: Sequence[str], people: Sequence[str]) -> None:
     if len(names) < 2:
-        raise InputError("give at least two alternatives, one a line")
+        raise FieldError("give at least two alternatives, one a line", "alternatives")
     if not people and not setup.limit:
-        raise InputError("nobody could vote; name voters, one a line, or say how many may vote by an open link")
+        raise FieldError("nobody could vote; name voters, one a line, or say how many may use an open link", "voters")
     if setup.choose >= len(names):
-        raise InputError(f"{setup.choose} of {len(names)} alternatives are no choice; choose fewer")
+        raise FieldError(f"{setup.choose} of {len(names)} alternatives are no choice; choose fewer", "choose")

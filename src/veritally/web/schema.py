@@ -71,20 +71,37 @@ answers = sa.Table(
 MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = ()
 
 
+_STARTING = 0x7665726974616C6C  # a number for the lock of servers that start; "veritall"
+
+
+def version(connection: sa.Connection) -> int | None:
+    """Return the version of the tables, none if there are no tables; refuse those that are not ours, or newer."""
+    names = sa.inspect(connection).get_table_names()
+    if not names:
+        return None
+    columns = {column["name"] for column in sa.inspect(connection).get_columns("facts")} if "facts" in names else set()
+    found = connection.scalar(sa.select(facts.c.value).where(facts.c.name == "version")) if "value" in columns else None
+    if found is None or not found.isdecimal() or int(found) < 1:
+        raise InputError("the database is of another program; give one of its own. Nothing was changed")
+    if int(found) > VERSION:
+        raise InputError(f"the database is of version {found}, and this program knows {VERSION}; install a newer one")
+    return int(found)
+
+
 def prepare(connection: sa.Connection) -> str:
     """Make the tables, or bring them to this version; return the key that forms are stamped with."""
-    if not sa.inspect(connection).has_table("facts"):
+    if connection.dialect.name == "postgresql":  # one at a time; in a file, whoever writes is alone
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_STARTING)))
+    before = version(connection)
+    if before is None:
         key = secrets.token_hex(32)
         tables.create_all(connection)
         connection.execute(
             sa.insert(facts), [{"name": "version", "value": str(VERSION)}, {"name": "key", "value": key}]
         )
         return key
-    known = {row.name: row.value for row in connection.execute(sa.select(facts))}
-    version = int(known["version"])
-    if version > VERSION:
-        raise InputError(f"the database is of version {version}, and this program knows {VERSION}; install a newer one")
-    for step in MIGRATIONS[version - 1 :]:
+    for step in MIGRATIONS[before - 1 :]:
         step(connection)
-    connection.execute(sa.update(facts).where(facts.c.name == "version").values(value=str(VERSION)))
-    return str(known["key"])
+    if before < VERSION:
+        connection.execute(sa.update(facts).where(facts.c.name == "version").values(value=str(VERSION)))
+    return str(connection.scalar(sa.select(facts.c.value).where(facts.c.name == "key")))

@@ -112,7 +112,7 @@ class Store:
         """Add voters; return their secrets by name."""
         links = {name: new_secret() for name in people}
         with self._database.write() as connection:
-            _locked(connection, decision.id)
+            _require_kept(connection, decision.id)
             known = set(connection.scalars(sa.select(voters.c.name).where(voters.c.decision == decision.id)))
             if len(known | set(people)) > MOST_VOTERS:
                 raise InputError(f"a decision can have {MOST_VOTERS} voters")
@@ -142,9 +142,9 @@ class Store:
                 connection.execute(sa.insert(alternatives), rows)
                 _changed(connection, decision.id)
 
-    def share(self, decision: Decision) -> str:
-        """Make a link to the answer in place of the former one; return its secret."""
-        secret = new_secret()
+    def share(self, decision: Decision, secret: str = "") -> str:
+        """Make a link to the answer in place of the former one, with a new secret or this one; return it."""
+        secret = secret or new_secret()
         self._set(decision, answer_link=hashed(secret))
         return secret
 
@@ -249,26 +249,22 @@ class Store:
         """Keep a ballot in place of the former one."""
         with self._database.write() as connection:
             _require_open(connection, voter.decision.id)
-            connection.execute(sa.delete(ballots).where(ballots.c.voter == voter.id))
-            values = {"decision": voter.decision.id, "voter": voter.id, "given": dict(given)}
-            connection.execute(sa.insert(ballots).values(**values))
+            _put_ballot(connection, voter.decision.id, voter.id, given)
             connection.execute(sa.update(voters).where(voters.c.id == voter.id).values(voted=True))
-            _changed(connection, voter.decision.id)
 
     def vote_by_open_link(self, decision: Decision, given: Mapping[str, Any], secret: str) -> None:
-        """Keep a ballot that came by the open link, once if it is sent twice; with ``secret`` it can be changed."""
+        """Keep a ballot that came by the open link; one with the same ``secret`` takes the place of the former one."""
         with self._database.write() as connection:
             _require_open(connection, decision.id)
-            if connection.scalar(sa.select(voters.c.id).where(voters.c.link == hashed(secret))) is not None:
-                return
             own = (voters.c.decision == decision.id) & voters.c.name.is_(None)
-            number = connection.scalar(sa.select(sa.func.count()).select_from(voters).where(own)) or 0
-            if number >= decision.setup.limit:
-                raise ClosedError(f"{number} people have voted by this link, and no more can; ask the organiser")
-            row = {"decision": decision.id, "link": hashed(secret), "voted": True}
-            voter = _inserted(connection, sa.insert(voters).values(**row))
-            connection.execute(sa.insert(ballots).values(decision=decision.id, voter=voter, given=dict(given)))
-            _changed(connection, decision.id)
+            voter = connection.scalar(sa.select(voters.c.id).where(own & (voters.c.link == hashed(secret))))
+            if voter is None:
+                number = connection.scalar(sa.select(sa.func.count()).select_from(voters).where(own)) or 0
+                if number >= decision.setup.limit:
+                    raise ClosedError(f"{number} people have voted by this link, and no more can; ask the organiser")
+                row = {"decision": decision.id, "link": hashed(secret), "voted": True}
+                voter = _inserted(connection, sa.insert(voters).values(**row))
+            _put_ballot(connection, decision.id, voter, given)
 
     # Reading
 
@@ -314,8 +310,8 @@ class Store:
     def keep_answer(self, decision: Decision, revision: int, found: Mapping[str, Any]) -> None:
         """Keep an answer in place of the former one, unless the decision is gone."""
         with self._database.write() as connection:
-            connection.execute(sa.delete(answers).where(answers.c.decision == decision.id))
-            if connection.scalar(sa.select(decisions.c.id).where(decisions.c.id == decision.id)) is not None:
+            if _locked(connection, decision.id):
+                connection.execute(sa.delete(answers).where(answers.c.decision == decision.id))
                 values = {"decision": decision.id, "revision": revision, "found": dict(found)}
                 connection.execute(sa.insert(answers).values(**values))
 
@@ -328,10 +324,15 @@ class Store:
             return None if number is None else _decision(connection, decisions.c.id == int(number))
 
     def keep_demo(self, decision: Decision) -> None:
-        """Let newcomers see this decision."""
+        """Let newcomers see this decision, or the one that another server has made meanwhile, and delete this one."""
         with self._database.write() as connection:
-            connection.execute(sa.delete(facts).where(facts.c.name == "demo"))
-            connection.execute(sa.insert(facts).values(name="demo", value=str(decision.id)))
+            connection.execute(sa.select(facts).where(facts.c.name == "version").with_for_update())  # one at a time
+            known = connection.scalar(sa.select(facts.c.value).where(facts.c.name == "demo"))
+            if known is not None and _decision(connection, decisions.c.id == int(known)) is not None:
+                connection.execute(sa.delete(decisions).where(decisions.c.id == decision.id))
+            else:
+                connection.execute(sa.delete(facts).where(facts.c.name == "demo"))
+                connection.execute(sa.insert(facts).values(name="demo", value=str(decision.id)))
 
 
 def _decision(connection: sa.Connection, which: sa.ColumnElement[bool]) -> Decision | None:
@@ -358,17 +359,30 @@ def _add_voters(connection: sa.Connection, decision: int, links: Mapping[str, st
         connection.execute(sa.insert(voters), rows)
 
 
-def _locked(connection: sa.Connection, decision: int) -> None:
-    """Let no other transaction change the decision meanwhile."""
-    connection.execute(sa.select(decisions.c.id).where(decisions.c.id == decision).with_for_update())
+def _put_ballot(connection: sa.Connection, decision: int, voter: int, given: Mapping[str, Any]) -> None:
+    """Keep the ballot of a voter in place of the former one."""
+    connection.execute(sa.delete(ballots).where(ballots.c.voter == voter))
+    connection.execute(sa.insert(ballots).values(decision=decision, voter=voter, given=dict(given)))
+    _changed(connection, decision)
+
+
+def _locked(connection: sa.Connection, decision: int) -> bool:
+    """Let no other transaction change the decision meanwhile; say whether it is still there."""
+    own = sa.select(decisions.c.id).where(decisions.c.id == decision).with_for_update()
+    return connection.scalar(own) is not None
+
+
+def _require_kept(connection: sa.Connection, decision: int) -> None:
+    """Refuse to change a decision that was deleted meanwhile."""
+    if not _locked(connection, decision):
+        raise ClosedError("this decision was deleted")
 
 
 def _require_open(connection: sa.Connection, decision: int) -> Decision:
     """Refuse a ballot for a decision that is over, also if it was open when the page was made."""
-    _locked(connection, decision)
+    _require_kept(connection, decision)
     found = _decision(connection, decisions.c.id == decision)
-    if found is None:
-        raise ClosedError("this decision was deleted")
+    assert found is not None
     if found.over:
         raise ClosedError("voting is over; your ballot was not taken")
     return found

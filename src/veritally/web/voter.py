@@ -57,16 +57,18 @@ def _ballot(
     random.Random(shown["order"]).shuffle(alternatives)
     shown |= {"decision": decision, "alternatives": alternatives, "voted": given is not None}
     if decision.closed:
-        return desk.show(asked, "closed.html", **shown)
+        return desk.show(asked, "closed.html", late=form is not None, **shown)
     if form is None:  # whoever makes new links must not see a ballot that nobody else is to see
         filled = _filled(given) if decision.setup.readable or not shown["person"] else {}
-        return desk.show(asked, "ballot.html", filled=filled, problem="", **shown)
+        return desk.show(asked, "ballot.html", filled=filled, problem="", field="", **shown)
     try:
         read = read_ballot(form, decision.setup, alternatives)
     except InputError as mistake:
-        return desk.show(asked, "ballot.html", 400, filled=form, problem=str(mistake), **shown)
+        return desk.show(
+            asked, "ballot.html", 400, filled=form, problem=str(mistake), field=getattr(mistake, "field", ""), **shown
+        )
     if form.get("act") == "change":
-        return desk.show(asked, "ballot.html", filled=form, problem="", **shown)
+        return desk.show(asked, "ballot.html", filled=form, problem="", field="", **shown)
     if form.get("act") != "submit":
         lines = _lines(read, decision, alternatives)
         return desk.show(asked, "review.html", filled=_filled(read), lines=lines, **shown)

@@ -1,13 +1,6 @@
 // A ranking is also made by moving alternatives up and down: by buttons, by Alt with an arrow key, or by dragging.
 // The selects stay, and hold the ranks that are sent.
 const form = document.querySelector("form.ballot");
-const announced = document.getElementById("announced");
-document.getElementById("problem")?.focus();
-
-function seen(item) {
-  const field = item.querySelector("[data-seen]");
-  return field.tagName === "SELECT" ? Number(field.selectedOptions[0].dataset.count) > 0 : Number(field.value) > 0;
-}
 
 if (form.dataset.kind === "ranking") {
   const list = form.querySelector(".alternatives");
@@ -15,88 +8,116 @@ if (form.dataset.kind === "ranking") {
   const rank = (item) => item.querySelector("[data-rank]");
   const ranked = () => [...list.children].filter((item) => rank(item).value).sort((a, b) => rank(a).value - rank(b).value);
 
-  // Ranks as they are given, without gaps.
+  // Whether the voter has seen it; if not, that must be said first.
+  const seen = (item) => {
+    const field = item.querySelector("[data-seen]");
+    return Number(field.tagName === "SELECT" ? field.selectedOptions[0].dataset.count : field.value) > 0;
+  };
+  const ask = (item) => {
+    announce(`${name(item)}: say first how much of it you have seen`);
+    item.querySelector("[data-seen]").focus();
+  };
+
+  // Groups of equal rank, the best first; written back as ranks without gaps.
   const tiers = () => {
     const found = new Map();
     for (const item of ranked()) found.set(rank(item).value, [...(found.get(rank(item).value) ?? []), item]);
     return [...found.values()];
   };
+  const arrange = () => list.append(...ranked(), ...[...list.children].filter((each) => !rank(each).value));
   const write = (groups, item) => {
-    groups.filter((group) => group.length).forEach((group, k) => group.forEach((own) => { rank(own).value = String(k + 1); }));
-    list.append(...ranked(), ...[...list.children].filter((own) => !rank(own).value));
-    if (item) announced.textContent = `${name(item)}: rank ${rank(item).value} of ${ranked().length}`;
+    groups.filter((group) => group.length).forEach((group, k) => group.forEach((each) => { rank(each).value = String(k + 1); }));
+    arrange();
+    announce(`${name(item)}: rank ${rank(item).value} of ${ranked().length}`);
   };
-  const move = (item, step, tie) => {
+  const move = (item, step) => {
+    if (!seen(item)) return ask(item);
+    const focused = document.activeElement;
     const groups = tiers();
     const at = groups.findIndex((group) => group.includes(item));
-    if (at < 0) {
-      if (!seen(item)) { announced.textContent = `${name(item)}: say first how much you have seen`; item.querySelector("[data-seen]").focus(); return; }
-      groups.push([item]);
-    } else if (tie) {
-      if (at === 0) return;
-      groups[at] = groups[at].filter((own) => own !== item);
-      groups[at - 1].push(item);
-    } else {
+    if (at < 0) groups.push([item]);
+    else {
       const alone = groups[at].length === 1;
-      groups[at] = groups[at].filter((own) => own !== item);
+      groups[at] = groups[at].filter((each) => each !== item);
       const place = step < 0 ? (alone ? at - 1 : at) : (alone ? at + 2 : at + 1);
       groups.splice(Math.max(0, place), 0, [item]);
     }
     write(groups, item);
+    focused.focus();  // it was moved, and lost the focus
   };
-  const put = (item, before) => {  // where it was dropped
-    const groups = tiers().map((group) => group.filter((own) => own !== item)).filter((group) => group.length);
+  const put = (item, before) => {
+    const groups = tiers().map((group) => group.filter((each) => each !== item)).filter((group) => group.length);
     const place = before && rank(before).value ? groups.findIndex((group) => group.includes(before)) : groups.length;
-    groups.splice(place < 0 ? groups.length : place, 0, [item]);
+    groups.splice(place, 0, [item]);
     write(groups, item);
   };
 
+  // The item follows the pointer, and a line shows where it would go. Near an edge the page scrolls.
+  const drag = (item, handle, start) => {
+    const from = start.clientY + scrollY;
+    let y = start.clientY;
+    const below = () => [...list.children].find((each) => each !== item && y < each.getBoundingClientRect().top + each.offsetHeight / 2);
+    const show = () => {
+      item.style.translate = `0 ${y + scrollY - from}px`;
+      const next = below();
+      for (const each of list.children) each.classList.toggle("next", each === next);
+      list.classList.toggle("last", !next);
+    };
+    const follow = (event) => { y = event.clientY; show(); };
+    const scroll = setInterval(() => {
+      const step = y < 60 ? -12 : y > innerHeight - 60 ? 12 : 0;
+      if (step) { scrollBy(0, step); show(); }
+    }, 16);
+    const end = (event) => {
+      const next = below();
+      clearInterval(scroll);
+      handle.removeEventListener("pointermove", follow);
+      handle.removeEventListener("pointerup", end);
+      handle.removeEventListener("pointercancel", end);
+      item.classList.remove("dragged");
+      list.classList.remove("last");
+      next?.classList.remove("next");
+      item.style.translate = "";
+      if (event.type === "pointerup") put(item, next);
+    };
+    item.classList.add("dragged");
+    handle.setPointerCapture(start.pointerId);
+    handle.addEventListener("pointermove", follow);
+    handle.addEventListener("pointerup", end);
+    handle.addEventListener("pointercancel", end);
+  };
+
+  arrange();  // a ballot that is to be changed
   for (const item of list.children) {
     const tools = document.createElement("span");
     tools.className = "tools";
-    const button = (text, label, act) => {
-      const made = document.createElement("button");
-      made.type = "button";
-      made.textContent = text;
-      made.setAttribute("aria-label", `${name(item)}: ${label}`);
-      made.addEventListener("click", () => { act(); made.focus(); });
-      tools.append(made);
-      return made;
-    };
-    button("↑", "rank higher", () => move(item, -1));
-    button("↓", "rank lower", () => move(item, 1));
-    button("=", "tie with the one above", () => move(item, 0, true));
-    const handle = button("⠿", "drag to its place", () => {});
+    for (const [sign, label, step] of [["↑", "rank higher", -1], ["↓", "rank lower", 1]]) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = sign;
+      button.setAttribute("aria-label", `${name(item)}: ${label}`);
+      button.addEventListener("click", () => { button.focus(); move(item, step); });
+      tools.append(button);
+    }
+    const handle = document.createElement("span");  // for a pointer alone: the buttons do the same
     handle.className = "handle";
-    item.querySelector("fieldset").append(tools);
-    item.addEventListener("keydown", (event) => {
-      if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
-        event.preventDefault();
-        const focused = document.activeElement;
-        move(item, event.key === "ArrowUp" ? -1 : 1);
-        focused.focus();
-      }
-    });
+    handle.textContent = "⠿";
+    handle.setAttribute("aria-hidden", "true");
     handle.addEventListener("pointerdown", (event) => {
-      if (!seen(item)) return move(item, 0);
       event.preventDefault();
-      item.classList.add("dragged");
-      const drag = (at) => {
-        const others = [...list.children].filter((own) => own !== item);
-        const before = others.find((own) => at.clientY < own.getBoundingClientRect().top + own.offsetHeight / 2);
-        before ? before.before(item) : list.append(item);
-      };
-      const drop = () => {
-        document.removeEventListener("pointermove", drag);
-        document.removeEventListener("pointerup", drop);
-        document.removeEventListener("pointercancel", drop);
-        item.classList.remove("dragged");
-        put(item, item.nextElementSibling);
-      };
-      document.addEventListener("pointermove", drag);  // the handle moves with its item, and would lose the pointer
-      document.addEventListener("pointerup", drop);
-      document.addEventListener("pointercancel", drop);
+      if (seen(item)) drag(item, handle, event);
+      else ask(item);
     });
-    rank(item).addEventListener("change", () => { announced.textContent = rank(item).value ? `${name(item)}: rank ${rank(item).value}` : `${name(item)}: not ranked`; });
+    item.querySelector("fieldset").append(tools, handle);
+    item.addEventListener("keydown", (event) => {
+      if (!event.altKey || (event.key !== "ArrowUp" && event.key !== "ArrowDown")) return;
+      event.preventDefault();
+      move(item, event.key === "ArrowUp" ? -1 : 1);
+    });
+    rank(item).addEventListener("change", () => {
+      if (!rank(item).value) announce(`${name(item)}: not ranked`);
+      else if (seen(item)) announce(`${name(item)}: rank ${rank(item).value}`);
+      else ask(item);
+    });
   }
 }

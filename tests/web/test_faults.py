@@ -1,0 +1,463 @@
+"""What goes wrong: a server that is killed, a full disk, a damaged file, a database that goes away."""
+
+import os
+import random
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from pathlib import Path
+
+import httpx2
+import pytest
+from servers import Server
+from starlette.testclient import TestClient
+
+from veritally.errors import InputError
+from veritally.web import schema
+from veritally.web.app import application
+from veritally.web.decisions import Setup
+from veritally.web.demo import make_demo
+from veritally.web.store import ClosedError, Store
+
+linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's /proc")
+in_a_file = pytest.mark.parametrize("address", ["file"], indirect=True)
+on_a_server = pytest.mark.parametrize("address", ["server"], indirect=True)
+
+
+def set_up(path, voters=8, **changes):
+    """Make a decision in a file; return its organiser's secret, the voters' secrets and the alternatives' numbers."""
+    store = Store(f"sqlite:///{path}")
+    organiser, links = store.create(Setup("Load", **changes), ["x", "y", "z"], [f"v{k}" for k in range(voters)])
+    numbers = [number for number, _ in store.by_organiser(organiser).alternatives]
+    store.close()
+    return organiser, list(links.values()), numbers
+
+
+def ballot(numbers, order):
+    fields = {f"rank-{number}": str(rank) for rank, number in zip(order, numbers, strict=True)}
+    return fields | {f"seen-{number}": "a lot" for number in numbers}
+
+
+def stamp(client, link):
+    return re.search(r'name="stamp" value="([^"]+)"', client.get(link).text)[1]
+
+
+def submit(client, link, fields):
+    return client.post(link, data={"stamp": stamp(client, link), "act": "submit"} | fields)
+
+
+def order_kept(given, numbers):
+    return tuple(given[str(number)]["rank"] for number in numbers)
+
+
+def keep_voting(base, secret, numbers, seed, log, ended):
+    """Vote again and again; write down each ballot before it is sent, and again when it is acknowledged."""
+    rng = random.Random(seed)
+    with httpx2.Client(base_url=base, timeout=5) as client:
+        while not ended.is_set():
+            order = tuple(rng.sample((1, 2, 3), 3))
+            try:
+                page = client.get(f"/v/{secret}")
+                if page.status_code == 429:
+                    time.sleep(0.2)
+                    continue
+                mark = re.search(r'name="stamp" value="([^"]+)"', page.text)[1]
+                log.append((order, False))
+                reply = client.post(f"/v/{secret}", data={"stamp": mark, "act": "submit"} | ballot(numbers, order))
+                if reply.status_code == 303:
+                    log.append((order, True))
+            except httpx2.TransportError:
+                return  # the server is gone
+
+
+def possible(log):
+    """Return the ballots that may be kept: the last that was acknowledged, or any that was sent after it."""
+    last = max((k for k, (_, acknowledged) in enumerate(log) if acknowledged), default=None)
+    return {order for order, _ in log[last or 0 :]} | ({None} if last is None else set())
+
+
+def running(*, parent):
+    """Return the processes that a process started."""
+    return Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+
+
+def is_alive(number):
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@linux
+@pytest.mark.parametrize("kills", [3, pytest.param(30, marks=pytest.mark.slow)])
+def test_no_acknowledged_ballot_is_lost_when_the_server_is_killed(tmp_path, kills):
+    path, files = tmp_path / "page.db", tmp_path / "tmp"
+    files.mkdir()
+    _, secrets, numbers = set_up(path)
+    rng = random.Random(kills)
+    acknowledged, children = 0, set()
+    kept = dict.fromkeys(secrets)
+    for turn in range(kills):
+        server = Server(path, "--no-demo", env=os.environ | {"TMPDIR": str(files)})
+        logs, ended = {secret: [(kept[secret], True)] for secret in secrets}, threading.Event()
+        threads = [
+            threading.Thread(
+                target=keep_voting, args=(server.base, secret, numbers, f"{turn} {secret}", logs[secret], ended)
+            )
+            for secret in secrets[:4]
+        ]
+        for thread in threads:
+            thread.start()
+        time.sleep(rng.uniform(0.3, 1.5))
+        children |= set(running(parent=server.process.pid))
+        server.kill()
+        ended.set()
+        for thread in threads:
+            thread.join()
+        with closing(sqlite3.connect(path)) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            assert not connection.execute("SELECT voter FROM ballots GROUP BY voter HAVING count(*) > 1").fetchall()
+        store = Store(f"sqlite:///{path}")
+        for secret in secrets:
+            given = store.by_voter(secret).given
+            kept[secret] = None if given is None else order_kept(given, numbers)
+            assert kept[secret] in possible(logs[secret])
+        store.close()
+        acknowledged += sum(done for log in logs.values() for _, done in log[1:])
+    assert acknowledged > 5 * kills
+    assert children  # answers were being worked out
+    end = time.monotonic() + 10
+    while any(map(is_alive, children)) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not [number for number in children if is_alive(number)]
+    assert not list(files.iterdir())
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Return a folder that is a disk of its own, and soon full."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder]
+    if os.getuid() or shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("only root can mount a small disk")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_full_disk_is_a_sentence_to_the_voter(small_disk):
+    path = small_disk / "page.db"
+    _, (secret, *_), numbers = set_up(path)
+    store = Store(f"sqlite:///{path}")
+    with TestClient(application(store), raise_server_exceptions=False) as client:
+        assert "is in" in submit(client, f"/v/{secret}", ballot(numbers, (1, 2, 3))).text
+        filler = small_disk / "filler"
+        with filler.open("wb", buffering=0) as file, suppress(OSError):
+            while True:
+                file.write(bytes(512))
+        replies = [submit(client, f"/v/{secret}", ballot(numbers, (3, 2, 1))) for _ in range(5)]
+        assert replies[-1].status_code == 503
+        assert "disk may be full" in replies[-1].text
+        taken = [reply.status_code == 200 for reply in replies]
+        last = (3, 2, 1) if any(taken) else (1, 2, 3)  # what fitted was kept whole
+        assert order_kept(store.by_voter(secret).given, numbers) == last
+        assert client.get(f"/v/{secret}").status_code == 200
+        filler.unlink()
+        assert "is in" in submit(client, f"/v/{secret}", ballot(numbers, (2, 1, 3))).text
+        assert order_kept(store.by_voter(secret).given, numbers) == (2, 1, 3)
+    store.close()
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+@linux
+@pytest.mark.skipif(shutil.which("prlimit") is None, reason="needs prlimit (util-linux)")
+def test_files_that_may_not_grow_are_a_sentence_to_the_voter(tmp_path):
+    path = tmp_path / "page.db"
+    _, (secret, *_), numbers = set_up(path)
+    server = Server(path, "--no-demo")
+    limit = ["prlimit", "--pid", str(server.process.pid)]
+    with httpx2.Client(base_url=server.base, follow_redirects=True) as client:
+        assert "is in" in submit(client, f"/v/{secret}", ballot(numbers, (1, 2, 3))).text
+        subprocess.run([*limit, "--fsize=1024:unlimited"], check=True)
+        full = submit(client, f"/v/{secret}", ballot(numbers, (3, 2, 1)))
+        assert full.status_code == 503
+        assert "disk may be full" in full.text
+        subprocess.run([*limit, "--fsize=unlimited:unlimited"], check=True)
+        assert "is in" in submit(client, f"/v/{secret}", ballot(numbers, (2, 1, 3))).text
+    assert secret not in server.stop()
+
+
+def damaged(path, how):
+    """Damage a database as happens."""
+    content = path.read_bytes()
+    if how == "overwritten":
+        path.write_bytes(content[:8192] + bytes(range(256)) * 80 + content[8192 + 256 * 80 :])
+    elif how == "truncated":
+        path.write_bytes(content[: len(content) // 2 + 100])
+    elif how == "text":
+        path.write_text("These are my notes, not a database.\n" * 100)
+    elif how == "empty":
+        path.write_bytes(b"")
+    elif how == "newer":
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("UPDATE facts SET value = '99' WHERE name = 'version'")
+            connection.commit()
+    elif how in ("foreign", "foreign facts", "voters of others"):
+        path.unlink()
+        table = {"foreign": "songs", "foreign facts": "facts", "voters of others": "voters"}[how]
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute(f"CREATE TABLE {table} (name TEXT, value TEXT)")
+            connection.execute(f"INSERT INTO {table} VALUES ('a', 'b')")
+            connection.commit()
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("overwritten", "damaged"),
+        ("truncated", "nothing was changed"),
+        ("text", "not a database"),
+        ("empty", "is empty"),
+        ("newer", "is of version 99"),
+        ("foreign", "of another program"),
+        ("foreign facts", "of another program"),
+        ("voters of others", "of another program"),
+    ],
+)
+def test_a_damaged_file_is_named_and_left_alone(tmp_path, how, said):
+    path = tmp_path / "page.db"
+    set_up(path, voters=100)
+    damaged(path, how)
+    before = path.read_bytes()
+    with pytest.raises(InputError) as problem:
+        Store(f"sqlite:///{path}")
+    assert said in str(problem.value).lower()
+    assert "\n" not in str(problem.value)
+    assert path.read_bytes() == before
+    assert all(not beside.stat().st_size for beside in tmp_path.glob("page.db-wal"))
+
+
+@pytest.mark.parametrize("name", ["nowhere/page.db", "folder", "dangling"])
+def test_places_where_no_file_can_be(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "dangling").symlink_to(tmp_path / "gone")
+    with pytest.raises(InputError, match=r"cannot be (opened|read|written)"):
+        Store(f"sqlite:///{tmp_path / name}")
+
+
+def test_a_file_of_an_odd_name(tmp_path):
+    path = tmp_path / "a file?mode=memory#100%.db"
+    set_up(path)
+    assert path.stat().st_size
+
+
+def test_the_command_says_in_a_sentence_that_a_file_is_damaged(tmp_path):
+    path = tmp_path / "page.db"
+    path.write_text("These are my notes.\n" * 1000)
+    command = [sys.executable, "-m", "veritally", "serve", "--database", str(path), "--port", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "not a database" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert path.read_text() == "These are my notes.\n" * 1000
+
+
+@in_a_file
+def test_damage_while_it_runs_is_a_sentence(store, tmp_path):
+    client = TestClient(application(store), raise_server_exceptions=False)
+    _, links = store.create(Setup("Soon gone"), ["x", "y"], [f"v{k}" for k in range(200)])
+    store.close()  # the log becomes part of the file; the next page opens it again
+    secret = links["v1"]
+    content = (tmp_path / "page.db").read_bytes()
+    (tmp_path / "page.db").write_bytes(content[:4096] + b"\xa5" * (len(content) - 4096))
+    reply = client.get(f"/v/{secret}")
+    assert reply.status_code == 503
+    assert "damaged" in reply.text
+    assert secret not in reply.text
+
+
+@in_a_file
+def test_two_servers_on_one_file(tmp_path, address):
+    path = tmp_path / "page.db"
+    with ThreadPoolExecutor(2) as pool:  # at once, also at the very first start
+        servers = list(pool.map(lambda _: Server(path), range(2)))
+    organiser, secrets, numbers = set_up(path, voters=4)
+    try:
+        shown = {re.search(r"/a/[\w-]+", httpx2.get(f"{server.base}/").text)[0] for server in servers}
+        (example,) = shown
+        assert all(httpx2.get(f"{server.base}{example}").status_code == 200 for server in servers)
+
+        def vote(k):
+            base = servers[k % 2].base
+            with httpx2.Client(base_url=base, follow_redirects=True) as client:
+                return submit(client, f"/v/{secrets[k // 2 % 4]}", ballot(numbers, (1, 2, 3))).status_code
+
+        with ThreadPoolExecutor(8) as pool:
+            assert set(pool.map(vote, range(40))) == {200}
+    finally:
+        said = [server.stop() for server in servers]
+    assert said == ["", ""]
+    store = Store(f"sqlite:///{path}")
+    decision = store.by_organiser(organiser)
+    assert store.number_of_ballots(decision) == 4
+    assert decision.revision == 40
+    store.close()
+
+
+@on_a_server
+def test_a_database_that_goes_away_comes_back(postgres, address):
+    store = Store(address)
+    organiser, links = store.create(Setup("Long", shown=True), ["x", "y", "z"], ["Ada"])
+    numbers = [number for number, _ in store.by_organiser(organiser).alternatives]
+    link = f"/v/{links['Ada']}"
+    with TestClient(application(store), raise_server_exceptions=False) as client:
+        assert "is in" in submit(client, link, ballot(numbers, (1, 2, 3))).text
+        mark = stamp(client, link)
+        postgres.stop()
+        try:
+            gone = client.post(link, data={"stamp": mark, "act": "submit"} | ballot(numbers, (3, 2, 1)))
+        finally:
+            postgres.start()
+        assert gone.status_code == 503
+        assert "does not answer" in gone.text
+        assert "is in" in submit(client, link, ballot(numbers, (2, 1, 3))).text
+    assert order_kept(store.by_voter(links["Ada"]).given, numbers) == (2, 1, 3)
+    store.close()
+
+
+def test_servers_can_start_at_once(address):
+    def start(_):
+        store = Store(address)
+        shown = make_demo(store)
+        return store, shown
+
+    with ThreadPoolExecutor(6) as pool:
+        started = list(pool.map(start, range(6)))
+    assert len({store.key for store, _ in started}) == 1
+    (example,) = {shown for _, shown in started}
+    assert all(store.by_answer(example) is not None for store, _ in started)
+    assert len(started[0][0].given(started[0][0].demo())) == 7
+    for store, _ in started:
+        store.close()
+
+
+def test_ballots_of_one_voter_at_once_count_once(store):
+    organiser, links = store.create(Setup("Twice"), ["x", "y"], ["Ada"])
+    voter = store.by_voter(links["Ada"])
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda k: store.vote(voter, {"1": {"rank": k}}), range(40)))
+    decision = store.by_organiser(organiser)
+    assert store.number_of_ballots(decision) == 1
+    assert decision.revision == 40
+
+
+def test_a_ballot_changed_by_going_back_is_kept(store):
+    """Whoever goes back in the browser and submits again is told that the ballot is in, so it must be."""
+    _, links = store.create(Setup("Back", limit=1), ["x", "y"], [])
+    decision = store.by_open_link(links[""])
+    for rank in (1, 2):
+        store.vote_by_open_link(decision, {"1": {"rank": rank}}, "r" * 32)
+    assert [given for _, given in store.given(decision)] == [{"1": {"rank": 2}}]
+
+
+def test_the_open_link_keeps_its_limit_if_all_come_at_once(store):
+    _, links = store.create(Setup("Open", limit=5), ["x", "y"], [])
+    decision = store.by_open_link(links[""])
+
+    def vote(k):
+        try:
+            store.vote_by_open_link(decision, {"1": {"rank": 1}}, f"{k % 20:032}")  # each twice
+        except ClosedError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        taken = list(pool.map(vote, range(40)))
+    assert store.number_of_ballots(decision) == 5
+    assert len({k % 20 for k, kept in enumerate(taken) if kept}) == 5
+
+
+def test_anonymous_voting_that_closes_while_ballots_come_in(store):
+    organiser, links = store.create(Setup("Closing", named=False), ["x", "y"], [f"v{k}" for k in range(30)])
+    decision = store.by_organiser(organiser)
+    people = [store.by_voter(secret) for secret in links.values()]
+
+    def vote(k):
+        if k in (10, 11, 12):  # by the deadline, by several servers
+            store.close_voting(decision)
+            return None
+        try:
+            store.vote(people[k], {"1": {"rank": k}})
+        except ClosedError:
+            return None
+        return k
+
+    with ThreadPoolExecutor(8) as pool:
+        taken = {k for k in pool.map(vote, range(30)) if k is not None}
+    kept = [given["1"]["rank"] for _, given in store.given(store.by_organiser(organiser))]
+    assert sorted(kept) == sorted(taken)
+    assert all(store.by_voter(secret).given is None for secret in links.values())
+
+
+def test_a_decision_that_is_deleted_while_it_is_answered(store):
+    organiser, links = store.create(Setup("Gone"), ["x", "y"], ["Ada"])
+    decision, voter = store.by_organiser(organiser), store.by_voter(links["Ada"])
+    with ThreadPoolExecutor(8) as pool:
+        kept = [pool.submit(store.keep_answer, decision, k, {"problem": "late"}) for k in range(20)]
+        store.delete(decision)
+        for each in kept:
+            each.result()
+    assert store.answer(decision) is None
+    with pytest.raises(ClosedError, match="deleted"):
+        store.vote(voter, {})
+    with pytest.raises(ClosedError, match="deleted"):
+        store.add_voters(decision, ["Ben"])
+
+
+def test_a_database_of_an_earlier_version_is_brought_up_to_date(address, monkeypatch):
+    import sqlalchemy as sa
+
+    store = Store(address)
+    organiser, _ = store.create(Setup("Old", limit=1), ["x", "y"], [])
+    store.close()
+    steps = []
+
+    def step(connection):
+        steps.append(1)
+        connection.execute(sa.text("CREATE TABLE further (id INTEGER)"))
+
+    monkeypatch.setattr(schema, "MIGRATIONS", (step,))
+    monkeypatch.setattr(schema, "VERSION", 2)
+    for _ in range(2):
+        store = Store(address)
+        assert store.by_organiser(organiser).setup.title == "Old"
+        store.close()
+    assert steps == [1]
+
+
+def test_a_migration_that_fails_changes_nothing(address, monkeypatch):
+    import sqlalchemy as sa
+
+    Store(address).close()
+
+    def step(connection):
+        connection.execute(sa.text("CREATE TABLE further (id INTEGER)"))
+        raise InputError("it cannot be done")
+
+    with monkeypatch.context() as newer:
+        newer.setattr(schema, "MIGRATIONS", (step,))
+        newer.setattr(schema, "VERSION", 2)
+        with pytest.raises(InputError, match="cannot be done"):
+            Store(address)
+    store = Store(address)
+    with store._database.read() as connection:
+        assert "further" not in sa.inspect(connection).get_table_names()
+        assert schema.version(connection) == 1
+    store.close()
