@@ -79,9 +79,9 @@ def gain_of_moves(mean: Array, moves: Array, choose: int = 1, chances: Array | N
     return np.mean(more, axis=-1) if chances is None else np.sum(chances * more, axis=-1)
 
 
-def gain(mean: Array, covariance: Array, choose: int = 1) -> Array:
+def gain(mean: Array, covariance: Array, choose: int = 1, draws: int = _DRAWS) -> Array:
     """Return the gain of moves with a covariance, ``(..., alternative, alternative)``, by draws spread evenly."""
-    moves = np.matmul(normals(mean.shape[-1]), root(covariance))
+    moves = np.matmul(normals(mean.shape[-1], draws), root(covariance))
     return gain_of_moves(mean, moves, choose)
 
 

@@ -1,6 +1,7 @@
 """What to ask next, and when to stop."""
 
 import json
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -10,7 +11,7 @@ import numpy as np
 from veritally.arrays import Array
 from veritally.checks import real, whole
 from veritally.decide import decide
-from veritally.errors import InputError
+from veritally.errors import InputError, InputWarning
 from veritally.inference.belief import percent
 from veritally.inference.linear import inverse
 from veritally.outcome import Outcome
@@ -26,6 +27,7 @@ from veritally.votes.profile import Profile
 _SHORT = 200  # looks that are valued again after each that is planned
 _STEPS = 20  # into which a budget is parted, about: smaller blocks are not planned
 _MOST_STEPS = 100
+_DRAWS = 1 << 13  # for the regret of choosing now
 _NOTHING = 1e-9  # of expected regret: what looks cannot be worth less than
 Stop: TypeAlias = Literal["budget", "round", "sure", "nothing"]
 
@@ -200,7 +202,7 @@ def next_looks(
         raise InputError(f"until is a chance between 0 and 1, not {until:g}")
     _require_one(profile)
     limits = Limits.of(profile, budget, cost, may, newcomers, newcomer, per_voter, a_round)
-    outcome = decide(profile, "posterior", panel=panel, choose=choose, tie_break="first", seed=seed, **parameters)
+    outcome = _decided(profile, panel, choose, seed, parameters)
     _require_kind(outcome)
     situation, unit = Situation.of(outcome), _unit(outcome)
     regret = _regret(outcome) / unit
@@ -246,6 +248,13 @@ def _planned(
     return tuple(planned), "budget"
 
 
+def _decided(profile: Profile, panel: AnyPanel | None, choose: int, seed: int, parameters: dict[str, Any]) -> Outcome:
+    """Decide as it stands; alternatives without evidence are left out of that, but not of the plan."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "no evidence about", InputWarning)
+        return decide(profile, "posterior", panel=panel, choose=choose, tie_break="first", seed=seed, **parameters)
+
+
 def _require_one(profile: Any) -> None:
     if not isinstance(profile, Profile):
         raise InputError(f"next_looks takes a Profile, not {type(profile).__name__}; read files with vt.read")
@@ -272,7 +281,7 @@ def _regret(outcome: Outcome) -> float:
     apart = found.moments.mean - mean
     covariance = covariance + found.average(apart[..., None] * apart[..., None, :])
     mean = np.where(outcome.profile.ballots.mask, mean, -np.inf)
-    return float(gain(mean, covariance, outcome.choose))
+    return float(gain(mean, covariance, outcome.choose, _DRAWS))
 
 
 def _unit(outcome: Outcome) -> float:
