@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from veritally.planning.compose import compose
     from veritally.planning.compositions import Composition
     from veritally.planning.group_comparison import GroupComparison
+    from veritally.planning.plan import Plan, next_looks
     from veritally.report.writing import write_report
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "LearnedPanel",
     "Outcome",
     "Panel",
+    "Plan",
     "Profile",
     "Rule",
     "RuleInfo",
@@ -67,6 +69,7 @@ __all__ = [
     "from_pref_voting",
     "learn_panel",
     "likelihood",
+    "next_looks",
     "plots",
     "read",
     "read_answers",
@@ -91,6 +94,7 @@ _LATER = {
     "Comparison": "experiments.compare",
     "Composition": "planning.compositions",
     "GroupComparison": "planning.group_comparison",
+    "Plan": "planning.plan",
     "Scenario": "model",
     "Trials": "model",
     "cite": "citation",
@@ -100,6 +104,7 @@ _LATER = {
     "datasets": "datasets",
     "learn_panel": "learning",
     "model": "model",
+    "next_looks": "planning.plan",
     "plots": "plots",
     "read_answers": "io.answers",
     "read_panel": "panel.files",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from veritally.experiments.compare import Comparison
     from veritally.panel.learned import LearnedPanel
     from veritally.planning.group_comparison import GroupComparison
+    from veritally.planning.plan import Plan
 
 # Okabe & Ito's colours, told apart by colour-blind readers too; black and yellow left out.
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933", "#882255")
@@ -185,6 +186,19 @@ def save_curves(
             ax.set_xlabel(across)
             ax.set_ylabel(f"{upwards} ± 2 s.e.")
             ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, fontsize="small")
+
+
+def save_plan(plan: "Plan", path: str | PathLike[str]) -> None:
+    """Save a picture of a plan: expected regret against what is spent, and where it ends."""
+    spent, regret = zip(*plan.curve, strict=True)
+    with _picture(path, [3.2]) as (ax,):
+        ax.plot(spent, regret, color=_COLOURS[0], linewidth=1.8, marker="o", markersize=3)
+        ax.plot(spent[-1:], regret[-1:], color=_COLOURS[5], marker="s", markersize=8)
+        ax.annotate(plan.reason, (spent[-1], regret[-1]), (-6, 12), textcoords="offset points", ha="right")
+        ax.set_ylim(bottom=0)
+        ax.set_xlabel("spent")
+        ax.set_ylabel(f"expected regret ({plan.unit})")
+        ax.grid(axis="y", linewidth=0.3)
 
 
 def require_picture(path: str | PathLike[str], force: bool = True) -> None:

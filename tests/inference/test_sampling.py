@@ -17,21 +17,21 @@ DRAWS = 1024
 @pytest.mark.parametrize("seed", [0, 7])
 def test_each_coordinate_is_spread_evenly(seed):
     """Also beyond those that the lattice has."""
-    points = sampling._lattice(60, seed)
+    points = sampling.lattice(60, seed)
     assert points.shape == (60, DRAWS)
     np.testing.assert_allclose(np.diff(np.sort(points, axis=-1)), 1 / DRAWS, atol=1e-12)
     assert ((points > 0) & (points < 1)).all()
 
 
 def test_coordinates_do_not_depend_on_how_many_there_are():
-    np.testing.assert_array_equal(sampling._lattice(60, 3)[:5], sampling._lattice(5, 3))
-    assert not np.array_equal(sampling._lattice(5, 3), sampling._lattice(5, 4))
+    np.testing.assert_array_equal(sampling.lattice(60, 3)[:5], sampling.lattice(5, 3))
+    assert not np.array_equal(sampling.lattice(5, 3), sampling.lattice(5, 4))
 
 
 def test_coordinates_have_little_to_do_with_each_other():
     """Of ten alternatives; 1024 independent draws would be correlated by 0.03, and by 0.1 for the worst of 66 pairs."""
     for seed in range(5):
-        together = np.corrcoef(special.ndtri(sampling._lattice(12, seed)))
+        together = np.corrcoef(special.ndtri(sampling.lattice(12, seed)))
         assert np.max(np.abs(together - np.eye(12))) < 0.07
 
 
@@ -52,7 +52,7 @@ def best_of_normals():
 @pytest.mark.parametrize("seed", range(5))
 def test_who_is_best_of_three_normals(seed):
     """Within 0.01; independent draws would have a standard error of 0.016. Measured: 0.004."""
-    draws = MEANS[:, None] + DEVIATIONS[:, None] * special.ndtri(sampling._lattice(5, seed)[2:])
+    draws = MEANS[:, None] + DEVIATIONS[:, None] * special.ndtri(sampling.lattice(5, seed)[2:])
     nothing = dict.fromkeys(("sigma", "tau", "scale", "count_error", "omega", "exact", "in_sigma"), np.zeros(1))
     belief = summarised(
         draws[None], np.ones((1, 3), dtype=bool), winner=np.zeros(1, int), unit=np.ones((1, DRAWS)), **nothing
@@ -96,7 +96,7 @@ def test_two_alternatives_are_drawn_from_the_exact_density(case, sigma, tau):
     """From about the right place. Measured: 0.0024 of P, 0.002 of a standard deviation, itself to 1%."""
     wins, counts = LINES[case]
     better, mean, deviation = exact_gap(wins, counts, sigma, tau)
-    points = sampling._lattice(4, 0)
+    points = sampling.lattice(4, 0)
     start = (mean + 0.5 * deviation + 1.3 * deviation * special.ndtri(points[2])) / 2
     ballots = pair(wins, counts).ballots.map(lambda x: x[None])
     means = VoterMeans(np.full((1, 1, 2), sigma))

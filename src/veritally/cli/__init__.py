@@ -15,7 +15,20 @@ class _Failure(click.ClickException):
     exit_code = 2
 
 
-_NAMES = ("decide", "panel", "check", "rules", "simulate", "compare", "compose", "reproduce", "train", "serve", "cite")
+_NAMES = (
+    "decide",
+    "panel",
+    "next",
+    "check",
+    "rules",
+    "simulate",
+    "compare",
+    "compose",
+    "reproduce",
+    "train",
+    "serve",
+    "cite",
+)
 
 
 class _Commands(click.Group):

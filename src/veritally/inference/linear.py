@@ -44,6 +44,14 @@ def inverse_root(matrix: Array) -> Array:
     return xp.matmul(vectors / xp.sqrt(values)[..., None, :], xp.moveaxis(vectors, -1, -2))
 
 
+def root(matrix: Array) -> Array:
+    """Return symmetric square roots of covariances; what rounding made negative counts as nothing."""
+    xp = namespace(matrix)
+    values, vectors = xp.linalg.eigh(matrix)
+    values = xp.maximum(values, xp.zeros_like(values))
+    return xp.matmul(vectors * xp.sqrt(values)[..., None, :], xp.moveaxis(vectors, -1, -2))
+
+
 def diagonal(matrix: Array) -> Array:
     """Return the absolute diagonals, above 0."""
     xp = namespace(matrix)

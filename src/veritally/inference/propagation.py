@@ -493,7 +493,7 @@ def _turn(votes: Problem, sites: Sites, rough: bool, small: float) -> Sites:
     )
     log, gradient, curvature = tilted.log_prob[..., 0], tilted.gradient[..., 0, :], tilted.curvature[..., 0, :, :]  # type: ignore[index]
     # Sites that match it, damped; one that is no number stays as it was.
-    precision, widened = _site_precision(curvature, variance)
+    precision, widened = site_precision(curvature, variance)
     ahead = variance * gradient
     shift = gradient + multiply(precision, mean + ahead)
     pull = gradient + multiply(precision, ahead)
@@ -570,7 +570,7 @@ def variances_within(covariance: Array, ballots: Ballots, valued: Array) -> Arra
     return xp.where(valued[..., None], own, apart)
 
 
-def _site_precision(curvature: Array, variance: Array) -> tuple[Array, Array]:
+def site_precision(curvature: Array, variance: Array) -> tuple[Array, Array]:
     """Return Λ = −H (1 + D H)⁻¹, and log|1 + D Λ|.
 
     Λ is what curvature H under the spread of the others, D, says about the truth itself.

@@ -58,7 +58,7 @@ def believe(ballots: Ballots, posterior: PosteriorMixture, winner: Array, seed: 
 def _believe(ballots: Ballots, found: PosteriorMixture, winner: Array, seed: int) -> Belief:
     """Do so for some decisions, along one axis."""
     mask, weight = ballots.mask, found.weight
-    points = _lattice(2 + mask.shape[-1], seed)
+    points = lattice(2 + mask.shape[-1], seed)
     value = np.sum(np.cumsum(weight, axis=0)[..., None] <= points[0], axis=0)  # (decision, draw)
     value = np.minimum(value, len(weight) - 1)
     draws = _normal(found, points[2:]) * _inflation(found.freedom, points[1])[:, None]
@@ -103,19 +103,19 @@ def normal_p_best(posterior: PosteriorMixture, mask: Array, size: int, seed: int
     return xp.sum(weight[..., None] * xp.sum(first, axis=0), axis=0) / len(draws)
 
 
-def _lattice(coordinates: int, seed: int) -> Array:
+def lattice(coordinates: int, seed: int, draws: int = _DRAWS) -> Array:
     """Return points that fill a cube evenly, ``(coordinate, draw)``, within 0 and 1, moved about by the seed.
 
     Coordinates do not depend on how many there are. Beyond those that the lattice has, they are in random order.
     """
-    place = np.arange(_DRAWS)
+    place = np.arange(draws)
     rows = []
     for k in range(coordinates):
         random = np.random.default_rng((seed, _STREAM, k))
         if k < len(_LATTICE):
-            rows.append((place * (_LATTICE[k] % _DRAWS) / _DRAWS + random.random()) % 1)
+            rows.append((place * (_LATTICE[k] % draws) / draws + random.random()) % 1)
         else:
-            rows.append((random.permutation(place) + random.random()) / _DRAWS)
+            rows.append((random.permutation(place) + random.random()) / draws)
     return np.clip(rows, 1e-12, 1 - 1e-12)
 
 

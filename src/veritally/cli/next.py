@@ -1,0 +1,181 @@
+"""``veritally next``: who should look at what, and when to stop."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.table import Table
+
+from veritally.cli.options import file_options, force_option, groups_option, lower_is_better_option, parse_sigma
+from veritally.cli.progress import progress_bar
+from veritally.cli.screen import Screen, Text, say
+from veritally.errors import InputError
+from veritally.files import refuse_to_replace, write_whole
+from veritally.inference.belief import percent
+from veritally.io.votes import read
+from veritally.panel.files import read_panel
+from veritally.progress import listening
+
+if TYPE_CHECKING:
+    from veritally.planning.plan import Plan
+
+_SHOWN = 5  # single offers, beside the plan
+_HEADER = b"voter,voters,alternative,looks"
+_EXAMPLES = """\b
+Examples:
+  veritally next votes.csv --budget 20
+  veritally next reviews.csv --budget 30 --choose 8 --may no-conflicts.csv --per-voter 3
+  veritally next battles.jsonl --budget 200 --round 50 --until 0.95
+  veritally next votes.csv --budget 100 --cost costs.csv --out assignments.csv --plot budget.svg
+"""
+
+
+@click.command(epilog=_EXAMPLES, short_help="Say who should look at what, and when to stop.")
+@click.argument("file")
+@click.option("--budget", type=float, required=True, metavar="N", help="What may be spent; a look costs 1 by default.")
+@click.option("--cost", metavar="N | FILE", help="What a look costs: a number, or a table with voter and cost.")
+@click.option("--choose", type=click.IntRange(min=1), default=1, metavar="K", help="How many are chosen. Default: 1.")
+@click.option("--until", type=float, metavar="P", help="Ask nothing if what is chosen is best with this chance.")
+@click.option(
+    "--price", type=float, default=0.0, metavar="N", help="The regret that is worth one unit of cost. Default: 0."
+)
+@click.option("--may", metavar="FILE", help="Who may look at what: a table with the columns voter and alternative.")
+@click.option("--per-voter", type=click.IntRange(min=1), metavar="N", help="The most looks of one voter.")
+@click.option("--round", "a_round", type=click.IntRange(min=1), metavar="N", help="The most looks in this plan.")
+@click.option("--newcomers/--no-newcomers", default=True, help="Whether people who have not voted can be asked.")
+@click.option(
+    "--newcomer",
+    metavar="N | FILE",
+    help="How often somebody new looks at each alternative: a number, or a table with alternative and count.",
+)
+@click.option("--panel", metavar="FILE", help="Which voters share errors: a JSON file of veritally panel or vt.Panel.")
+@groups_option
+@click.option("--sigma", metavar="N | N,N…", help="Standard deviation of one observation, if it is known.")
+@click.option("--tau", type=float, help="Standard deviation of the truths, if it is known.")
+@click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Save who looks at what: .csv")
+@click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Save expected regret against budget.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Of what is random.")
+@click.option("--ballots", type=click.Choice(["value", "rank", "top"]), help="What the votes are.")
+@file_options
+@lower_is_better_option
+@force_option
+def next(  # noqa: A001 (the command's name)
+    file: str,
+    budget: float,
+    cost: str | None,
+    choose: int,
+    until: float | None,
+    price: float,
+    may: str | None,
+    per_voter: int | None,
+    a_round: int | None,
+    newcomers: bool,
+    newcomer: str | None,
+    panel: str | None,
+    groups: str | None,
+    sigma: str | None,
+    tau: float | None,
+    out: str | None,
+    plot: str | None,
+    as_json: bool,
+    seed: int,
+    force: bool,
+    **options: Any,
+) -> None:
+    """Say which further looks at the votes in FILE are worth most: who should look at what, or who else to ask.
+
+    Looks are worth what they are expected to save: the quality that is lost by choosing now. They are planned in
+    blocks, since a single one often cannot change the choice.
+    """
+    from veritally.io.planning import read_allowed, read_costs, read_newcomer
+    from veritally.planning.plan import next_looks
+
+    _require_files(out, plot, force)
+    if panel is not None and groups is not None:
+        raise InputError("--panel and --groups both say who belongs together; give one of them")
+    profile = read(file, groups=groups, **options)
+    given = {"sigma": None if sigma is None else parse_sigma(sigma), "tau": tau}
+    with progress_bar(f"Planning for {Path(file).name}") as show, listening(show):
+        plan = next_looks(
+            profile,
+            budget=budget,
+            cost=1.0 if cost is None else _number_or(cost, read_costs, profile),
+            panel=None if panel is None else read_panel(panel),
+            choose=choose,
+            until=until,
+            price=price,
+            may=None if may is None else read_allowed(may, profile),
+            newcomers=newcomers,
+            newcomer=None if newcomer is None else _number_or(newcomer, read_newcomer, profile),
+            per_voter=per_voter,
+            a_round=a_round,
+            seed=seed,
+            **{name: value for name, value in given.items() if value is not None},
+        )
+    if out is not None:
+        write_whole(out, plan.assignments().write_csv().encode())
+        say(f"Saved {out}", err=True)
+    if plot is not None:
+        from veritally.plots import save_plan
+
+        save_plan(plan, plot)
+        say(f"Saved {plot}", err=True)
+    if as_json:
+        say(plan.to_json())
+    else:
+        _print(plan)
+
+
+def _print(plan: "Plan") -> None:
+    screen = Screen(highlight=False)
+    screen.print(
+        Text(f"Choosing now: right with {percent(plan.sureness)}, expected regret {plan.regret:.3g} ({plan.unit})")
+    )
+    if plan.looks:
+        screen.print(_table(plan.looks, "Look next", [after for _, after in plan.curve[1:]]))
+        screen.print(
+            Text(f"All of it: {plan.cost:g} spent, expected regret {plan.regret:.3g} → {plan.regret_after:.3g}")
+        )
+    screen.print(Text(plan.reason))
+    others = [look for look in plan.offers if look.gain > 0][:_SHOWN]
+    if others and not plan.looks:
+        screen.print(_table(others, "Worth most, each alone"))
+
+
+def _table(looks: Any, title: str, after: list[float] | None = None) -> Table:
+    """Return looks as a table, one a line."""
+    table = Table(box=None, header_style="dim", pad_edge=False, title=title, title_justify="left", title_style="bold")
+    for name in ("who", "looks at"):
+        table.add_column(name, overflow="fold")
+    for name in ("looks", "cost", "worth", *(["regret then"] if after else [])):
+        table.add_column(name, justify="right", no_wrap=True)
+    for k, look in enumerate(looks):
+        who = f"{look.voter}" if look.voters == 1 else f"{look.voter} ({look.voters})"
+        at = " against ".join(map(str, look.alternatives)) if len(look.alternatives) < 3 else "all"
+        cells = [who, at, f"{look.looks:,}", f"{look.cost:g}", f"{look.gain:.2g}"]
+        table.add_row(*map(Text, cells), *([f"{after[k]:.3g}"] if after else []))
+    return table
+
+
+def _number_or(text: str, read_table: Any, profile: Any) -> Any:
+    """Read a number, or what a file says."""
+    try:
+        return float(text)
+    except ValueError:
+        return read_table(text, profile)
+
+
+def _require_files(out: str | None, plot: str | None, force: bool) -> None:
+    """Refuse what cannot be saved, before there is any work to lose."""
+    if plot is not None:
+        from veritally.plots import require_picture
+
+        require_picture(plot, force)
+    if out is not None:
+        if Path(out).suffix.lower() != ".csv":
+            raise InputError(f"{out}: choose a name that ends in .csv")
+        if not Path(out).parent.is_dir():
+            raise InputError(f"{out}: cannot be written (there is no folder {Path(out).parent})")
+        if not force:
+            refuse_to_replace(Path(out), lambda found: found.read_bytes().startswith(_HEADER))

@@ -1,0 +1,59 @@
+"""Tables that planning takes: who may look at what, what looks cost, and what somebody new would look at."""
+
+from typing import Any
+
+import polars as pl
+
+from veritally.errors import InputError, quoted
+from veritally.io import frames
+from veritally.io.votes import load
+from veritally.votes.profile import Profile
+
+
+def read_allowed(source: Any, profile: Profile) -> list[tuple[Any, Any]]:
+    """Read who may look at what: the columns ``voter`` and ``alternative``, a row for each pair."""
+    table = _table(source, "who may look at what", ("voter", "alternative"))
+    voters, alternatives = _names(profile.voters), _names(profile.alternatives)
+    return [(voters.get(one, one), alternatives.get(other, other)) for one, other in table.iter_rows()]
+
+
+def read_costs(source: Any, profile: Profile) -> dict[Any, float]:
+    """Read what a look of each voter costs: the columns ``voter`` and ``cost``."""
+    voters = _names(profile.voters)
+    return {voters.get(name, name): cost for name, cost in _numbers(source, "costs", "voter", "cost").items()}
+
+
+def read_newcomer(source: Any, profile: Profile) -> dict[Any, float]:
+    """Read how often somebody new would look at each alternative: the columns ``alternative`` and ``count``."""
+    names = _names(profile.alternatives)
+    given = _numbers(source, "the looks of somebody new", "alternative", "count")
+    return {names.get(name, name): count for name, count in given.items()}
+
+
+def _names(names: tuple[Any, ...]) -> dict[str, Any]:
+    """Return names by how they stand in a file."""
+    return {str(name): name for name in names}
+
+
+def _numbers(source: Any, what: str, key: str, value: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name, text in _table(source, what, (key, value)).iter_rows():
+        if name in found:
+            raise InputError(f"{source}: {quoted(name)} stands there twice; give one {value} for each {key}")
+        try:
+            found[name] = float(text)
+        except (TypeError, ValueError):
+            raise InputError(f"{source}: the {value} of {quoted(name)} must be a number, not {quoted(text)}") from None
+    return found
+
+
+def _table(source: Any, what: str, columns: tuple[str, ...]) -> pl.DataFrame:
+    """Read some columns of a table as text, without blank rows."""
+    table, place = load(source, what)
+    for column in columns:
+        if column not in table.columns:
+            raise InputError(f"{place.name}: has no column {column}; it needs the columns {' and '.join(columns)}")
+    table, _ = frames.filled_rows(table.select(columns), place)
+    if not table.height:
+        raise InputError(f"{place.name}: has a header but no rows; it needs the columns {' and '.join(columns)}")
+    return table.select(pl.all().cast(pl.String).str.strip_chars())

@@ -1,0 +1,209 @@
+"""Who may look at what, what it costs, and in which blocks it can be bought."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from veritally.arrays import Array
+from veritally.checks import positive, real, whole
+from veritally.errors import InputError, quoted
+from veritally.planning.looks import EVERYBODY, NEW, Looks
+from veritally.votes.ballots import Ballots, SingleKind
+from veritally.votes.labels import require_known
+from veritally.votes.pairs import Pairs
+from veritally.votes.profile import Profile
+from veritally.votes.rankings import Ordinal
+
+BLOCKS = (1, 3, 10, 30, 100, 300, 1000)
+SOMEBODY, ALL, ANYBODY = "somebody new", "everybody", "anybody"
+Cost: TypeAlias = float | Mapping[Any, float]
+
+
+class Look(NamedTuple):
+    """Looks that one voter, or several, could make.
+
+    Attributes
+    ----------
+    voter
+        Who looks: a name, ``"somebody new"`` or ``"everybody"``.
+    voters
+        How many they are.
+    alternatives
+        At what: one alternative, two that are compared, or all.
+    looks
+        How many looks it is in all.
+    cost
+        Of all of them.
+    gain
+        By how much they lower expected regret, beside what is planned before them.
+    """
+
+    voter: Any
+    voters: int
+    alternatives: tuple[Any, ...]
+    looks: int
+    cost: float
+    gain: float
+
+    @property
+    def per_cost(self) -> float:
+        """The gain for each unit of cost."""
+        return self.gain / self.cost
+
+
+class Used(NamedTuple):
+    """What is planned already: looks by voter, looks in all, and what they cost."""
+
+    voters: dict[int, float]
+    looks: float
+    cost: float
+
+    def more(self, one: Looks) -> "Used":
+        """Add looks, ``(1, …)``."""
+        voter, each = int(one.voter[0]), float(one.number[0] / one.voters[0])
+        voters = dict(self.voters)
+        if voter != NEW:
+            voters[voter] = voters.get(voter, 0) + each
+        return Used(voters, self.looks + float(one.number[0]), self.cost + float(one.cost[0]))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Who may look at what, what it costs, and how much of it there can be."""
+
+    profile: Profile
+    budget: float
+    costs: dict[Any, float]
+    default: float
+    may: frozenset[tuple[int, int]] | None
+    newcomers: bool
+    newcomer: tuple[float, ...] | None
+    per_voter: int | None
+    a_round: int | None
+
+    @classmethod
+    def of(
+        cls,
+        profile: Profile,
+        budget: float,
+        cost: Cost,
+        may: Iterable[tuple[Any, Any]] | None,
+        newcomers: bool,
+        newcomer: Mapping[Any, float] | float | None,
+        per_voter: int | None,
+        a_round: int | None,
+    ) -> "Limits":
+        """Check what a user gave."""
+        names, alternatives = list(profile.voters), list(profile.alternatives)
+        costs: dict[Any, float] = {}
+        if isinstance(cost, Mapping):
+            for name in cost.keys() - {SOMEBODY}:
+                require_known(name, names, "voter")
+            costs = {name: positive(x, f"the cost of a look by {quoted(name)}") for name, x in cost.items()}
+        default = 1.0 if isinstance(cost, Mapping) else positive(cost, "the cost of a look")
+        allowed = None
+        if may is not None:
+            pairs = list(may)
+            for voter, alternative in pairs:
+                require_known(voter, names, "voter")
+                require_known(alternative, alternatives, "alternative")
+            place, at = {x: i for i, x in enumerate(names)}, {x: j for j, x in enumerate(alternatives)}
+            allowed = frozenset((place[voter], at[alternative]) for voter, alternative in pairs)
+        row: tuple[float, ...] | None = None
+        if newcomer is not None:
+            if isinstance(newcomer, Mapping):
+                for name in newcomer:
+                    require_known(name, alternatives, "alternative")
+                row = tuple(real(newcomer.get(name, 0), "a newcomer's count", least=0) for name in alternatives)
+            else:
+                row = (positive(newcomer, "a newcomer's count"),) * len(alternatives)
+            if not any(row):
+                raise InputError("a newcomer who looks at nothing tells nothing; give counts above 0")
+        per_voter = None if per_voter is None else whole(per_voter, "the looks of a voter", least=1)
+        a_round = None if a_round is None else whole(a_round, "the looks of a round", least=1)
+        return cls(profile, budget, costs, default, allowed, newcomers, row, per_voter, a_round)
+
+    def looks(self, rows: SingleKind) -> Looks:
+        """Return all looks that could be made and paid for, in blocks."""
+        pairs, ordinal = isinstance(rows, Pairs), isinstance(rows, Ordinal)
+        n = rows.counts.shape[-1]
+        names, found = list(self.profile.voters), []
+        for voter, name in enumerate(names[:1] if self._alike(rows) else names):
+            for at in combinations(range(n), 2) if pairs else [(j,) for j in range(n)]:
+                if self.may is None or all((voter, j) in self.may for j in at):
+                    found += self._blocks(voter, 1, _row(at, n), self._cost(name), 1)
+        if ordinal:  # one voter alone may change nothing
+            for j in range(n):
+                if self.may is None:
+                    each = float(np.mean([self._cost(name) for name in names]))
+                    found += self._blocks(EVERYBODY, len(names), _row((j,), n), each, 1)
+        if self.newcomers and self.newcomer is not None:
+            row = np.asarray(self.newcomer)
+            for voters in BLOCKS:
+                found += self._blocks(NEW, voters, row, self._cost(SOMEBODY), float(np.sum(row)), (1,))
+        elif self.newcomers and ordinal:
+            for voters in BLOCKS:
+                found += self._blocks(NEW, voters, np.ones(n), self._cost(SOMEBODY), n)
+        elif self.newcomers and not pairs:
+            for j in range(n):
+                found += self._blocks(NEW, 1, _row((j,), n), self._cost(SOMEBODY), 1)
+        if not found:
+            raise InputError("no look can be made: the budget, the limits or who may look at what rule all of them out")
+        who, several, added, number, costs = zip(*found, strict=True)
+        return Looks(np.array(who), np.array(several), np.stack(added), np.array(number, float), np.array(costs, float))
+
+    def _blocks(
+        self, voter: int, voters: int, row: Array, cost: float, looks: float, sizes: tuple[int, ...] = BLOCKS
+    ) -> list[tuple[int, int, Array, float, float]]:
+        """Return a look in blocks, as far as it can be paid for; ``row`` of each voter is so many ``looks``."""
+        found = []
+        for size in sizes:
+            number = size * looks * voters
+            within = number * cost <= self.budget and (self.a_round is None or number <= self.a_round)
+            if within and (self.per_voter is None or size * looks <= self.per_voter):
+                found.append((voter, voters, size * row, number, number * cost))
+        return found
+
+    def _cost(self, name: Any) -> float:
+        return self.costs.get(name, self.default)
+
+    def allowed(self, looks: Looks, used: Used) -> Array:
+        """Say which looks can still be made after others."""
+        fits = looks.cost <= self.budget - used.cost + 1e-9
+        if self.a_round is not None:
+            fits &= looks.number <= self.a_round - used.looks
+        if self.per_voter is not None:
+            spent = [_spent(int(voter), used) for voter in looks.voter]
+            fits &= looks.number / looks.voters <= self.per_voter - np.asarray(spent)
+        return fits
+
+    def named(self, looks: Looks, k: int, gain: float) -> Look:
+        """Return one of them with names."""
+        voter, names = int(looks.voter[k]), self.profile.alternatives
+        who: Any = {NEW: SOMEBODY, EVERYBODY: ALL}.get(voter)
+        if who is None:
+            who = ANYBODY if self._alike(self.profile.ballots) else self.profile.voters[voter]
+        at = tuple(names[int(j)] for j in np.flatnonzero(looks.added[k]))
+        return Look(who, int(looks.voters[k]), at, round(float(looks.number[k])), float(looks.cost[k]), gain)
+
+    def _alike(self, ballots: Ballots) -> bool:
+        """Say whether it does not matter who looks: at comparisons, where nothing tells voters apart."""
+        unlike = self.costs or self.may is not None or self.per_voter is not None or ballots.loadings is not None
+        return isinstance(ballots, Pairs) and not unlike
+
+
+def _spent(voter: int, used: Used) -> float:
+    if voter == NEW:
+        return 0.0
+    if voter == EVERYBODY:
+        return max(used.voters.values(), default=0.0)
+    return used.voters.get(voter, 0.0) + used.voters.get(EVERYBODY, 0.0)
+
+
+def _row(at: tuple[int, ...], n: int) -> Array:
+    row = np.zeros(n)
+    row[list(at)] = 1
+    return row

@@ -1,0 +1,301 @@
+"""Looks that could be bought, and what each of them may lead to."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from veritally.arrays import Array
+from veritally.inference.linear import root
+from veritally.inference.propagation import pulls
+from veritally.outcome import Outcome
+from veritally.planning.gain import gain, gain_along, gain_of_moves, normals, verdicts
+from veritally.planning.knowledge import Knowledge
+from veritally.planning.new_ballots import Behind, first_ballots, new_ballots
+from veritally.votes.ballots import SingleKind
+from veritally.votes.pairs import Pairs
+from veritally.votes.rankings import Ordinal
+
+NEW, EVERYBODY = -1, -2  # in place of a voter: those who have not voted yet, and all who have
+_EACH = 30  # verdicts up to which each number of wins is looked at; of more, the mean is taken for normal
+_NODES = 16  # of a normal, where moves come to others
+_PLANNED = 128  # draws of what planned looks will lead to
+_AT_ONCE = 1 << 22  # numbers
+
+
+class Looks(NamedTuple):
+    """Looks, one a row.
+
+    Attributes
+    ----------
+    voter
+        Who would look; ``NEW`` or ``EVERYBODY``.
+    voters
+        How many voters would.
+    added
+        How often each of them at each alternative, ``(look, n)``; for comparisons, how often each takes part.
+    number
+        How many looks it is in all.
+    cost
+        Of them in all.
+    """
+
+    voter: Array
+    voters: Array
+    added: Array
+    number: Array
+    cost: Array
+
+    def take(self, rows: Array) -> "Looks":
+        """Keep some."""
+        return Looks(*(x[rows] for x in self))
+
+
+class Results(NamedTuple):
+    """What looks may lead to: chances ``(look, result)``, and how the means move, ``(look, result, n)``.
+
+    Where it is one number, means move by ``slopes``, ``(look, n)``, times a standard normal.
+    """
+
+    chances: Array
+    moves: Array
+    slopes: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """What is known, who has seen how much, and what is planned already.
+
+    Attributes
+    ----------
+    knowledge
+        What will be known when the planned looks are made.
+    rows
+        The ballots, ``(voter, n)``, with the counts there will be then.
+    asked
+        Whose ballots are planned to change, ``(voter,)``.
+    pull
+        What each voter adds, ``(voter, n)``.
+    planned
+        The covariance of the moves that planned looks will lead to, ``(n, n)``.
+    choose
+        How many are chosen.
+    """
+
+    knowledge: Knowledge
+    rows: SingleKind
+    asked: Array
+    pull: Array
+    planned: Array
+    choose: int
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> "Situation":
+        """Return where a decision stands."""
+        found, ballots = outcome.fit.posterior, outcome.profile.ballots
+        assert found is not None
+        assert isinstance(ballots, SingleKind)
+        several = ballots.stacked(len(found.tau))
+        pull = found.average(pulls(several, found.model(several), found.moments))
+        n = ballots.mask.shape[-1]
+        rows = ballots.weighed(np.ones(len(ballots.counts)), np.ones(n, dtype=bool))
+        asked = np.zeros(len(rows.counts), dtype=bool)
+        return cls(Knowledge.of(ballots, found), _filled(rows), asked, pull, np.zeros((n, n)), outcome.choose)
+
+    def offered(self, looks: Looks) -> SingleKind:
+        """Return the ballots of those who would look, ``(look, n)``, with the counts they have now."""
+        return _with_newcomers(self.rows).take_voters(np.where(looks.voter == NEW, len(self.rows.counts), looks.voter))
+
+    def gains(self, looks: Looks) -> Array:
+        """Return by how much each of several looks lowers expected regret, beside what is planned."""
+        alone = looks.voters == 1
+        found = np.zeros(len(alone))
+        if alone.any():
+            found[alone] = self._gains_of_one(looks.take(alone))
+        if not alone.all():
+            after = np.stack([self.after(looks.take(np.array([k]))).planned for k in np.flatnonzero(~alone)])
+            found[~alone] = self._gains_of_normals(after)
+        return self.knowledge.telling * np.maximum(found, 0)
+
+    def _gains_of_normals(self, planned: Array) -> Array:
+        """Return the gains where planned looks have these covariances, ``(look, n, n)``, in place of theirs."""
+        mean = self.knowledge.truths
+        base = gain(mean, self.planned, self.choose) if self.planned.any() else 0.0
+        return np.asarray(gain(np.broadcast_to(mean, planned.shape[:-1]), planned, self.choose) - base)
+
+    def _gains_of_one(self, looks: Looks) -> Array:
+        """Return those of looks of one voter each."""
+        results, mean = self._results(looks), self.knowledge.truths
+        every = np.broadcast_to(mean, looks.added.shape)
+        if results.slopes is not None:
+            if not self.planned.any():
+                return np.asarray(gain_along(every, results.slopes, self.choose))
+            return self._gains_of_normals(self.planned + results.slopes[..., None] * results.slopes[:, None, :])
+        if not self.planned.any():
+            return gain_of_moves(every, results.moves, self.choose, results.chances)
+        before = np.matmul(normals(len(mean), _PLANNED), root(self.planned))  # (draw, n)
+        base = float(gain_of_moves(mean, before, self.choose))
+        size = max(1, _AT_ONCE // (before.size * results.moves.shape[1]))
+        gains = []
+        for start in range(0, len(looks.number), size):
+            some = slice(start, start + size)
+            together = before[:, None] + results.moves[some, None]  # (look, draw, result, n)
+            chances = np.repeat(results.chances[some, None] / len(before), len(before), axis=1)
+            moves = together.reshape(len(together), -1, len(mean))
+            gains.append(gain_of_moves(every[some], moves, self.choose, chances.reshape(len(together), -1)))
+        return np.concat(gains) - base
+
+    def after(self, looks: Looks) -> "Situation":
+        """Return the situation with one look planned, ``(1, …)``."""
+        rows, there = self.rows, np.zeros(len(self.rows.counts), dtype=bool)
+        if looks.voter[0] == NEW:
+            knowledge = self.knowledge.after(self.offered(looks), float(looks.voters[0]) * self._more(looks))
+        else:
+            there = there | (looks.voter[0] == EVERYBODY) | (np.arange(len(there)) == looks.voter[0])
+            voters = np.flatnonzero(there)
+            every = Looks(voters, *(np.repeat(x, len(voters), axis=0) for x in looks[1:]))
+            knowledge = self.knowledge.after(self.offered(every), self._more(every))
+            rows = rows.with_counts(rows.counts + there[:, None] * looks.added[0])
+        planned = self.planned + self.knowledge.spread - knowledge.spread
+        return replace(self, knowledge=knowledge, rows=rows, asked=self.asked | there, planned=planned)
+
+    def _results(self, looks: Looks) -> Results:
+        if isinstance(self.rows, Pairs):
+            results = self._verdicts(looks)
+        elif isinstance(self.rows, Ordinal):
+            results = self._ballots(looks)
+        else:
+            results = self._numbers(looks)
+        drift = np.sum(results.chances[..., None] * results.moves, axis=1, keepdims=True)
+        return results._replace(moves=results.moves - drift)  # what is expected is known already
+
+    def _more(self, looks: Looks) -> Array:
+        """Return how much more ballots tell after looks, Δ, ``(look, n, n)``."""
+        rows = self.offered(looks)
+        if isinstance(rows, Pairs):
+            return self._verdict_information(looks, rows)
+        more = self.knowledge.told(rows.with_counts(rows.counts + looks.added)) - self.knowledge.told(rows)
+        values, vectors = np.linalg.eigh(more)  # which is never less, but for the few ballots that it is averaged over
+        return np.matmul(vectors * np.maximum(values, 0)[:, None, :], np.swapaxes(vectors, -1, -2))
+
+    def _numbers(self, looks: Looks) -> Results:
+        """Values move the means along a line; those of somebody who looks at several, in several directions."""
+        moves = self.knowledge.moves(self.knowledge.seen(self.offered(looks)), self._more(looks))
+        if np.any(np.sum(looks.added > 0, axis=-1) > 1):
+            draws = np.matmul(normals(moves.shape[-1]), root(moves))
+            return Results(np.full(draws.shape[:2], 1 / draws.shape[1]), draws)
+        values, vectors = np.linalg.eigh(moves)
+        slopes = vectors[..., -1] * np.sqrt(np.maximum(values[..., -1:], 0))
+        nodes, weights = _nodes()
+        return Results(np.broadcast_to(weights, (len(slopes), _NODES)), nodes[:, None] * slopes[:, None, :], slopes)
+
+    def _ballots(self, looks: Looks) -> Results:
+        """Rankings and favourites: new ones in place of the former, or first ones of somebody new.
+
+        One that is planned to change is not known, so that a further change is taken for that of a number.
+        """
+        new = looks.voter == NEW
+        again = ~new & self.asked[np.where(new, 0, looks.voter)]
+        parts = [
+            (np.flatnonzero(which), find(looks.take(which)))
+            for which, find in ((~new & ~again, self._next_ballots), (again, self._numbers), (new, self._first_ballots))
+            if which.any()
+        ]
+        size = max(own.chances.shape[1] for _, own in parts)
+        chances, moves = np.zeros((len(new), size)), np.zeros((len(new), size, looks.added.shape[-1]))
+        for where, own in parts:
+            chances[where, : own.chances.shape[1]], moves[where, : own.chances.shape[1]] = own.chances, own.moves
+        return Results(chances, moves)
+
+    def _next_ballots(self, looks: Looks) -> Results:
+        voters, place = np.unique(looks.voter, return_inverse=True)
+        rows = self.rows.take_voters(voters)
+        assert isinstance(rows, Ordinal)
+        behind = Behind.of(self.knowledge, rows, self.pull[voters])
+        at = np.argmax(looks.added, axis=-1)
+        times = np.max(looks.added, axis=-1)
+        return Results(*new_ballots(self.knowledge, behind, place, at, times))
+
+    def _first_ballots(self, looks: Looks) -> Results:
+        rows = self.offered(looks).with_counts(looks.added)
+        assert isinstance(rows, Ordinal)
+        return Results(*first_ballots(self.knowledge, rows))
+
+    def _compared(self, looks: Looks, rows: SingleKind) -> tuple[Array, Array, Array, Array]:
+        """Return what comparisons are about: the difference's mean and variance, its noise, and the truths with it."""
+        seen = self.knowledge.seen(rows)
+        signs = _signs(looks.added)
+        deviations = self.knowledge.model(rows).means.spread(np.ones((1, *rows.counts.shape))).deviations
+        noise = np.sqrt(np.sum(deviations.reshape(rows.counts.shape) ** 2 * np.abs(signs), axis=-1))
+        mean = np.sum(signs * seen.mean, axis=-1)
+        crossed = np.matmul(seen.crossed, signs[..., None])[..., 0]
+        variance = np.sum(signs * np.matmul(seen.covariance, signs[..., None])[..., 0], axis=-1)
+        return mean, variance, noise, crossed
+
+    def _verdicts(self, looks: Looks) -> Results:
+        """Comparisons: each number of wins has a chance, and moves the means along a line."""
+        mean, variance, noise, crossed = self._compared(looks, self.offered(looks))
+        n = len(self.knowledge.truths)
+        most = int(min(np.max(looks.number), _EACH)) + 1
+        chances, shifts = np.zeros((len(mean), max(most, _NODES))), np.zeros((len(mean), max(most, _NODES)))
+        for times in np.unique(looks.number):
+            own = looks.number == times
+            if times <= _EACH:
+                chance, after = verdicts(mean[own], variance[own], noise[own], int(times))
+                shift = after - mean[own, None]
+            else:
+                told = _verdicts_tell(mean[own], variance[own], noise[own], times)
+                nodes, weights = _nodes()
+                shift = nodes * (variance[own] * np.sqrt(told / (1 + told * variance[own])))[:, None]
+                chance = np.broadcast_to(weights, shift.shape)
+            chances[own, : chance.shape[1]], shifts[own, : chance.shape[1]] = chance, shift
+        return Results(chances, shifts[..., None] * (crossed / variance[:, None])[:, None, :].reshape(-1, 1, n))
+
+    def _verdict_information(self, looks: Looks, rows: SingleKind) -> Array:
+        mean, variance, noise, _ = self._compared(looks, rows)
+        told = [
+            float(_verdicts_tell(mean[k : k + 1], variance[k : k + 1], noise[k : k + 1], times)[0])
+            for k, times in enumerate(looks.number)
+        ]
+        signs = _signs(looks.added)
+        return np.asarray(told)[:, None, None] * signs[..., None] * signs[:, None, :]
+
+
+def _verdicts_tell(mean: Array, variance: Array, noise: Array, number: float) -> Array:
+    """Return the precision of the normal observation that tells as much of a difference as so many verdicts."""
+    size = int(min(number, _EACH))
+    chance, after = verdicts(mean, variance, noise, size)
+    explained = np.sum(chance * (after - mean[:, None]) ** 2, axis=-1)
+    left = np.maximum(variance - explained, 1e-9 * variance)
+    return (1 / left - 1 / variance) * number / size
+
+
+def _signs(added: Array) -> Array:
+    """Return 1 for the first and −1 for the second of the two that are compared, ``(look, n)``."""
+    there = added > 0
+    return there * np.where(np.cumsum(there, axis=-1) == 1, 1.0, -1.0)
+
+
+def _nodes() -> tuple[Array, Array]:
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    return nodes, weights / np.sum(weights)
+
+
+def _filled(rows: SingleKind) -> SingleKind:
+    """Let voters share errors also about what they have not seen yet, as they do about what they have."""
+    if rows.loadings is None:
+        return rows
+    seen = (rows.counts > 0)[..., None]
+    number = np.maximum(np.sum(seen, axis=-2, keepdims=True), 1)
+    loadings = np.where(seen, rows.loadings, np.sum(np.where(seen, rows.loadings, 0), axis=-2, keepdims=True) / number)
+    sharing = rows.sharing
+    if sharing is not None:
+        mean = np.sum(np.where(seen[..., 0], sharing, 0), axis=-1, keepdims=True) / number[..., 0]
+        sharing = np.where(seen[..., 0], sharing, mean)
+    return rows.with_shared_errors(loadings, sharing)
+
+
+def _with_newcomers(rows: SingleKind) -> SingleKind:
+    """Add a voter who has seen nothing, and shares no errors."""
+    longer = rows.padded(len(rows.counts) + 1, rows.counts.shape[-1])
+    return longer.weighed(np.ones(len(longer.counts)), rows.mask)

@@ -1,0 +1,290 @@
+"""What to ask next, and when to stop."""
+
+import json
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from veritally.arrays import Array
+from veritally.checks import real, whole
+from veritally.decide import decide
+from veritally.errors import InputError, InputWarning
+from veritally.inference.belief import percent
+from veritally.inference.linear import inverse
+from veritally.outcome import Outcome
+from veritally.panel.base import AnyPanel
+from veritally.planning.gain import gain
+from veritally.planning.limits import BLOCKS, SOMEBODY, Cost, Limits, Look, Used
+from veritally.planning.looks import Looks, Situation
+from veritally.progress import report
+from veritally.records import framed
+from veritally.votes.ballots import SingleKind
+from veritally.votes.profile import Profile
+
+_SHORT = 200  # looks that are valued again after each that is planned
+_STEPS = 20  # into which a budget is parted, about: smaller blocks are not planned
+_MOST_STEPS = 100
+_DRAWS = 1 << 13  # for the regret of choosing now
+_NOTHING = 1e-9  # of expected regret: what looks cannot be worth less than
+Stop: TypeAlias = Literal["budget", "round", "sure", "nothing"]
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """Which looks to make, and what they are worth.
+
+    Attributes
+    ----------
+    looks
+        The looks that are planned, in the order in which they were chosen.
+    offers
+        All that could be made, each valued alone, the best for its cost first.
+    regret
+        What choosing now costs, expected; in the unit of the votes where these are numbers, else in σ, the noise of one
+        look.
+    regret_after
+        What it costs after the planned looks.
+    sureness
+        The chance that what would be chosen now is best.
+    stop
+        Why the plan ends: ``"budget"`` or ``"round"`` if that is used up, ``"sure"`` if the winner is sure enough now,
+        ``"nothing"`` if no looks that can be paid for are worth their cost.
+    unit
+        Of regret.
+    """
+
+    looks: tuple[Look, ...]
+    offers: tuple[Look, ...]
+    regret: float
+    regret_after: float
+    sureness: float
+    stop: Stop
+    unit: str
+
+    @property
+    def cost(self) -> float:
+        """What the planned looks cost."""
+        return sum(look.cost for look in self.looks)
+
+    @property
+    def curve(self) -> list[tuple[float, float]]:
+        """What is spent, and the expected regret then, from now on."""
+        points = [(0.0, self.regret)]
+        for look in self.looks:
+            points.append((points[-1][0] + look.cost, max(points[-1][1] - look.gain, 0.0)))
+        return points
+
+    @property
+    def reason(self) -> str:
+        """Why the plan ends, as a sentence."""
+        if self.stop == "sure":
+            return f"Stop: what is chosen is best with {percent(self.sureness)} already."
+        if self.stop == "nothing":
+            return "Stop here: no looks that can be paid for are worth their cost."
+        return "The budget is used up." if self.stop == "budget" else "The round is full."
+
+    def assignments(self, backend: str = "polars") -> Any:
+        """Return a frame of who looks at what how often, looks of the same voter at the same added up."""
+        rows: dict[tuple[Any, str, int], list[Any]] = {}
+        for number, look in enumerate(self.looks):
+            at = " / ".join(map(str, look.alternatives))
+            apart = number if look.voter == SOMEBODY else 0  # who is another person each time
+            row = rows.setdefault((look.voter, at, apart), [str(look.voter), look.voters, at, 0])
+            row[-1] += look.looks // look.voters
+        names = ("voter", "voters", "alternative", "looks")
+        return framed({name: [row[k] for row in rows.values()] for k, name in enumerate(names)}, backend)
+
+    def to_frame(self, backend: str = "polars") -> Any:
+        """Return the planned looks as a frame, in the order in which they were chosen."""
+        names = ("voter", "voters", "alternatives", "looks", "cost", "gain")
+        columns: dict[str, list[Any]] = {name: [getattr(look, name) for look in self.looks] for name in names}
+        columns["alternatives"] = [" / ".join(map(str, own)) for own in columns["alternatives"]]
+        columns["voter"] = list(map(str, columns["voter"]))
+        columns["regret"] = [after for _, after in self.curve[1:]]
+        return framed(columns, backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain objects, ready for JSON."""
+
+        def plain(look: Look) -> dict[str, Any]:
+            own = look._asdict() | {"alternatives": list(map(str, look.alternatives)), "voter": str(look.voter)}
+            return own | {"gain_per_cost": look.per_cost}
+
+        return {
+            "looks": list(map(plain, self.looks)),
+            "offers": list(map(plain, self.offers)),
+            "cost": self.cost,
+            "regret": self.regret,
+            "regret_after": self.regret_after,
+            "sureness": self.sureness,
+            "stop": self.stop,
+            "reason": self.reason,
+            "unit": self.unit,
+            "curve": [{"cost": cost, "regret": regret} for cost, regret in self.curve],
+        }
+
+    def to_json(self) -> str:
+        """Return one JSON object."""
+        return json.dumps(self.to_dict())
+
+    def __repr__(self) -> str:
+        return f"Plan({len(self.looks)} looks planned for {self.cost:g}, stop: {self.stop})"
+
+
+def next_looks(
+    profile: Profile,
+    *,
+    budget: float,
+    cost: Cost = 1.0,
+    panel: AnyPanel | None = None,
+    choose: int = 1,
+    until: float | None = None,
+    price: float = 0.0,
+    may: Iterable[tuple[Any, Any]] | None = None,
+    newcomers: bool = True,
+    newcomer: Mapping[Any, float] | float | None = None,
+    per_voter: int | None = None,
+    a_round: int | None = None,
+    seed: int = 0,
+    **parameters: Any,
+) -> Plan:
+    """Say which looks are worth most: who should look at what again, or who else should be asked.
+
+    The value of looks is by how much they lower expected regret: the true quality that is lost by choosing now. Single
+    looks are often worth nothing, since they cannot change the choice; so blocks of 1, 3, 10, 30, … looks are valued,
+    and the block with the most value for its cost is planned first, then the next beside it, until the budget is used.
+
+    Parameters
+    ----------
+    profile
+        The votes of one decision: values, rankings, favourites or comparisons.
+    budget
+        What may be spent.
+    cost
+        Of one look (of one comparison): a number, or a number for each voter by name; ``"somebody new"`` names those
+        who have not voted.
+    panel
+        Which voters share errors, or a learned panel.
+    choose
+        How many alternatives are chosen.
+    until
+        The chance of being best from which on nothing is asked.
+    price
+        What one unit of cost is worth in units of regret: looks that are worth less are not planned.
+    may
+        Pairs of a voter and an alternative: who may look at what. Default: everybody at everything.
+    newcomers
+        Whether people who have not voted can be asked.
+    newcomer
+        How often somebody new looks at each alternative: a number, or one for each by name. Default: for values, looks
+        at one alternative; else 1, 3, 10, … at all.
+    per_voter, a_round
+        The most looks of one voter, and of all, in this plan.
+    seed, **parameters
+        As :func:`decide` takes them; ``sigma`` and ``tau`` where they are known.
+
+    Examples
+    --------
+    >>> import veritally as vt
+    >>> profile = vt.Profile(values=[[5.0, 4.6, 1.0], [4.4, 4.5, 0.5]], counts=[[4, 4, 4], [3, 1, 3]])
+    >>> plan = next_looks(profile, budget=10, sigma=1.0, newcomers=False)
+    >>> {alternative for look in plan.looks for alternative in look.alternatives}
+    {0, 1}
+    """
+    budget = real(budget, "the budget")
+    if not budget > 0:
+        raise InputError("a budget of nothing buys no looks; give a budget above 0")
+    price, seed = real(price, "the price", least=0), whole(seed, "seed")
+    if until is not None and not 0 < real(until, "until") < 1:
+        raise InputError(f"until is a chance between 0 and 1, not {until:g}")
+    _require_one(profile)
+    limits = Limits.of(profile, budget, cost, may, newcomers, newcomer, per_voter, a_round)
+    outcome = _decided(profile, panel, choose, seed, parameters)
+    _require_kind(outcome)
+    situation, unit = Situation.of(outcome), _unit(outcome)
+    regret = _regret(outcome) / unit
+    sureness = float(outcome.sureness)
+    looks = limits.looks(situation.rows)
+    gains = situation.gains(looks) / unit
+    order = np.argsort(-gains / looks.cost, kind="stable")
+    offers = tuple(limits.named(looks, int(k), float(gains[k])) for k in order)
+    planned: tuple[Look, ...] = ()
+    stop: Stop = "sure"
+    if until is None or sureness < until:
+        short = order[looks.number[order] >= _least(looks, budget)][:_SHORT]
+        planned, stop = _planned(situation, limits, looks.take(short), gains[short], unit, price)
+    after = regret - sum(look.gain for look in planned)
+    in_sigma = outcome.distance_unit != "votes"
+    return Plan(
+        planned, offers, regret, max(after, 0.0), sureness, stop, "σ of one look" if in_sigma else "unit of the votes"
+    )
+
+
+def _planned(
+    situation: Situation, limits: Limits, looks: Looks, gains: Array, unit: float, price: float
+) -> tuple[tuple[Look, ...], Stop]:
+    """Take the block that is worth most for its cost, then the next beside it, as far as limits go."""
+    planned: list[Look] = []
+    used = Used({}, 0, 0.0)
+    for step in range(_MOST_STEPS):
+        left = limits.allowed(looks, used)
+        if not left.any():
+            full = limits.a_round is not None and used.looks >= limits.a_round
+            return tuple(planned), "round" if full else "budget"
+        if step:
+            gains = np.zeros(len(left))
+            gains[left] = situation.gains(looks.take(left)) / unit
+        worth = np.where(left, gains / looks.cost, -1)
+        best = int(np.argmax(worth))
+        if gains[best] <= max(price * looks.cost[best], _NOTHING):
+            return tuple(planned), "nothing"
+        report(min(used.cost / limits.budget, 1.0))
+        one = looks.take(np.array([best]))
+        planned.append(limits.named(looks, best, float(gains[best])))
+        used, situation = used.more(one), situation.after(one)
+    return tuple(planned), "budget"
+
+
+def _decided(profile: Profile, panel: AnyPanel | None, choose: int, seed: int, parameters: dict[str, Any]) -> Outcome:
+    """Decide as it stands; alternatives without evidence are left out of that, but not of the plan."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "no evidence about", InputWarning)
+        return decide(profile, "posterior", panel=panel, choose=choose, tie_break="first", seed=seed, **parameters)
+
+
+def _require_one(profile: Any) -> None:
+    if not isinstance(profile, Profile):
+        raise InputError(f"next_looks takes a Profile, not {type(profile).__name__}; read files with vt.read")
+    if profile.batch:
+        raise InputError("looks are planned for one decision at a time; take one of them, as profile.decision(0)")
+
+
+def _require_kind(outcome: Outcome) -> None:
+    if not isinstance(outcome.profile.ballots, SingleKind):
+        raise InputError("looks are planned for votes of one kind; coarsen these, as profile.coarsened('rankings')")
+
+
+def _least(looks: Looks, budget: float) -> float:
+    """Return the least number of looks that is planned at once: a large budget is not spent one by one."""
+    each = float(np.min(looks.cost / looks.number))
+    return max((size for size in BLOCKS if size * each <= budget / _STEPS), default=1)
+
+
+def _regret(outcome: Outcome) -> float:
+    """Return what choosing now costs, expected."""
+    found = outcome.fit.posterior
+    assert found is not None
+    mean, covariance = found.average(found.moments.mean), found.average(inverse(found.moments.precision))
+    apart = found.moments.mean - mean
+    covariance = covariance + found.average(apart[..., None] * apart[..., None, :])
+    mean = np.where(outcome.profile.ballots.mask, mean, -np.inf)
+    return float(gain(mean, covariance, outcome.choose, _DRAWS))
+
+
+def _unit(outcome: Outcome) -> float:
+    """Return what regret is measured in."""
+    assert outcome.belief is not None
+    return float(np.exp(np.mean(np.log(outcome.belief.sigma)))) if outcome.belief.in_sigma else 1.0
