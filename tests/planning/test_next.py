@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 
 import veritally as vt
 from veritally.cli import cli
-from veritally.planning.looks import NEW, Looks, Situation
+from veritally.planning.looks import NEW, Looks, Situations
 from veritally.planning.plan import next_looks
 
 # Votes that are simulated again and again look odd to those who look for copies and reversed voters.
@@ -23,7 +23,8 @@ def simulated(votes, seed, voters=5, alternatives=5, sigma=5.0):
 
 
 def situation(profile, **parameters):
-    return Situation.of(vt.decide(profile, tie_break="first", cap="none", **parameters))
+    ((_, only),) = Situations.of(vt.decide(profile, tie_break="first", cap="none", **parameters)).each
+    return only
 
 
 def looks_at(cells, n, times):
@@ -101,7 +102,7 @@ def battles(seed, n=6, number=60, voters=40):
 
 def brute_force_pairs(profile, cells, times, sigma, rng, chains):
     outcome = vt.decide(profile, sigma=sigma, tau=1.0, tie_break="first")
-    own, n = Situation.of(outcome).knowledge, profile.shape[-1]
+    own, n = situation(profile, sigma=sigma, tau=1.0).knowledge, profile.shape[-1]
     truth = own.truths + rng.normal(size=(chains, n)) @ np.linalg.cholesky(own.spread).T
     winner, luck, found = int(np.argmax(outcome.scores)), rng.random((chains, times)), []
     for j, k in cells:

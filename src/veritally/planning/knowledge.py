@@ -29,7 +29,6 @@ from veritally.model.model import Model
 from veritally.votes.ballots import Ballots, SingleKind
 from veritally.votes.values import Values
 
-_NOTHING_TOLD = 0.9  # of the variance of the truths that is left: values of the noise at which votes tell nothing
 _MOST_TOLD = 0.95  # of what is known, by one ballot
 _RIDGE = 1e-10
 _BALLOTS = 4  # that a voter may give, over which what they tell is averaged
@@ -56,42 +55,32 @@ class Knowledge:
     mean, covariance
         Of θ: truths, then shared errors.
     noise
-        What the votes say of the noise, as one value of it.
+        What was found at one value of the noise.
     alternatives
         How many truths there are.
-    telling
-        The chance that votes are more than noise: else no looks tell anything.
     """
 
     mean: Array
     covariance: Array
     noise: PosteriorMixture
     alternatives: int
-    telling: float = 1.0
 
     @classmethod
     def of(cls, ballots: Ballots, found: PosteriorMixture) -> "Knowledge":
-        """Return what was found about one decision; its noise, where it is not known, is averaged over.
+        """Return what was found about one decision at one value of the noise.
 
-        It is what is known if votes tell anything. Alternatives that nobody saw are known as far as the prior tells.
+        Alternatives that nobody saw are known as far as the prior tells.
         """
-        n, weight = ballots.mask.shape[-1], found.weight
-        every = ballots.weighed(ballots.effective_multiplicity, np.ones(n, dtype=bool)).stacked(len(weight))
+        n = ballots.mask.shape[-1]
+        every = ballots.weighed(ballots.effective_multiplicity, np.ones(n, dtype=bool)).stacked(1)
         model = found.model(every)
         if model.lift.weights is None:
-            means, covariances = _with_unseen(ballots, found, model)
+            mean, covariance = _with_unseen(ballots, found, model)
         else:
             top = peak(every, model, None)
-            means = np.concat([found.moments.mean, top.truth[..., n:]], axis=-1)
-            covariances = inverse(top.precision)
-        left = np.mean(np.diagonal(covariances, axis1=-2, axis2=-1)[:, :n], axis=-1) / found.tau**2
-        tells = (left < _NOTHING_TOLD) | (left <= np.min(left))
-        telling = float(np.sum(weight[tells]))
-        weight = np.where(tells, weight, 0) / max(telling, np.finfo(float).tiny)
-        mean = np.sum(weight[:, None] * means, axis=0)
-        apart = means - mean
-        covariance = np.sum(weight[:, None, None] * (covariances + apart[..., None] * apart[:, None, :]), axis=0)
-        return cls(mean, covariance, _averaged(found._replace(weight=weight)), n, telling)
+            mean = np.concat([found.moments.mean, top.truth[..., n:]], axis=-1)
+            covariance = inverse(top.precision)
+        return cls(mean[0], covariance[0], found, n)
 
     @property
     def truths(self) -> Array:
@@ -193,27 +182,12 @@ def _within(rows: SingleKind, seen: Seen) -> Array:
 
 
 def _with_unseen(ballots: Ballots, found: PosteriorMixture, model: Model) -> tuple[Array, Array]:
-    """Return means and covariances of the truths, ``(value, ...)``, also of those that nobody saw."""
+    """Return mean and covariance of the truths, ``(1, ...)``, also of those that nobody saw."""
     mask, means = ballots.mask, np.array(found.moments.mean)
-    own = found.model(ballots.stacked(len(means))).prior_precision(np.broadcast_to(mask, means.shape))
+    own = found.model(ballots.stacked(1)).prior_precision(np.broadcast_to(mask, means.shape))
     known = np.where(mask[:, None] & mask, found.moments.precision - own, 0)
     prior = model.prior_precision(np.ones(means.shape, dtype=bool))
     if not mask.all():
         pull = np.sum(prior[:, ~mask][:, :, mask] * means[:, None, mask], axis=-1)
         means[:, ~mask] = -solve(prior[:, ~mask][:, :, ~mask], pull)
     return means, inverse(known + prior)
-
-
-def _averaged(found: PosteriorMixture) -> PosteriorMixture:
-    """Return one value of the noise in place of several: the geometric mean."""
-
-    def mean(x: Array) -> Array:
-        return np.asarray(found.average(x))[None]
-
-    return found._replace(
-        weight=np.ones((1, *found.weight.shape[1:])),
-        sigma=np.exp(mean(np.log(found.sigma))),
-        tau=np.exp(mean(np.log(found.tau))),
-        strength=mean(found.strength),
-        leniency=mean(found.leniency),
-    )

@@ -1,12 +1,14 @@
 """Looks that could be bought, and what each of them may lead to."""
 
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from veritally.arrays import Array
-from veritally.inference.linear import root
+from veritally.inference.linear import inverse, root
+from veritally.inference.mixture import PosteriorMixture
 from veritally.inference.propagation import pulls
 from veritally.outcome import Outcome
 from veritally.planning.gain import gain, gain_along, gain_of_moves, normals, verdicts
@@ -16,6 +18,9 @@ from veritally.votes.ballots import SingleKind
 from veritally.votes.pairs import Pairs
 from veritally.votes.rankings import Ordinal
 
+_VALUES = 3  # of the noise that looks are valued at
+_NOTHING_TOLD = 0.9  # of the variance of the truths that is left where votes tell nothing
+_RARE = 0.05  # of the most probable value's chance, below which a value is left out
 NEW, EVERYBODY = -1, -2  # in place of a voter: those who have not voted yet, and all who have
 _EACH = 30  # verdicts up to which each number of wins is looked at; of more, the mean is taken for normal
 _NODES = 16  # of a normal, where moves come to others
@@ -90,17 +95,14 @@ class Situation:
     choose: int
 
     @classmethod
-    def of(cls, outcome: Outcome) -> "Situation":
-        """Return where a decision stands."""
-        found, ballots = outcome.fit.posterior, outcome.profile.ballots
-        assert found is not None
-        assert isinstance(ballots, SingleKind)
-        several = ballots.stacked(len(found.tau))
-        pull = found.average(pulls(several, found.model(several), found.moments))
+    def of(cls, ballots: SingleKind, found: PosteriorMixture, choose: int) -> "Situation":
+        """Return where a decision stands, at one value of the noise."""
+        several = ballots.stacked(1)
+        pull = pulls(several, found.model(several), found.moments)[0]
         n = ballots.mask.shape[-1]
         rows = ballots.weighed(np.ones(len(ballots.counts)), np.ones(n, dtype=bool))
         asked = np.zeros(len(rows.counts), dtype=bool)
-        return cls(Knowledge.of(ballots, found), _filled(rows), asked, pull, np.zeros((n, n)), outcome.choose)
+        return cls(Knowledge.of(ballots, found), _filled(rows), asked, pull, np.zeros((n, n)), choose)
 
     def offered(self, looks: Looks) -> SingleKind:
         """Return the ballots of those who would look, ``(look, n)``, with the counts they have now."""
@@ -115,7 +117,7 @@ class Situation:
         if not alone.all():
             after = np.stack([self.after(looks.take(np.array([k]))).planned for k in np.flatnonzero(~alone)])
             found[~alone] = self._gains_of_normals(after)
-        return self.knowledge.telling * np.maximum(found, 0)
+        return np.maximum(found, 0)
 
     def _gains_of_normals(self, planned: Array) -> Array:
         """Return the gains where planned looks have these covariances, ``(look, n, n)``, in place of theirs."""
@@ -259,6 +261,52 @@ class Situation:
         ]
         signs = _signs(looks.added)
         return np.asarray(told)[:, None, None] * signs[..., None] * signs[:, None, :]
+
+
+@dataclass(frozen=True, eq=False)
+class Situations:
+    """Where a decision stands at each of a few values that the noise may have, with their chances.
+
+    At values at which votes tell nothing, further looks are worth nothing either.
+    """
+
+    each: tuple[tuple[float, Situation], ...]
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> "Situations":
+        """Return where a decision stands; what is least known comes first."""
+        found, ballots = outcome.fit.posterior, outcome.profile.ballots
+        assert found is not None
+        assert isinstance(ballots, SingleKind)
+        variance = np.diagonal(inverse(found.moments.precision), axis1=-2, axis2=-1)
+        left = np.mean(variance[:, ballots.mask], axis=-1) / found.tau**2
+        telling = np.where((left < _NOTHING_TOLD) | (left <= np.min(left)), found.weight, 0)
+        most = np.argsort(-telling, kind="stable")[:_VALUES]
+        most = most[telling[most] > _RARE * np.max(telling)]
+        chance = telling[most] * np.sum(telling) / np.sum(telling[most])
+        order = np.argsort(-left[most], kind="stable")
+        values = [(float(chance[k]), found.changed(itemgetter(slice(most[k], most[k] + 1)))) for k in order]
+        return cls(tuple((p, Situation.of(ballots, own, outcome.choose)) for p, own in values))
+
+    @property
+    def rows(self) -> SingleKind:
+        """The ballots."""
+        return self.each[0][1].rows
+
+    def best(self, looks: Looks, number: int) -> Looks:
+        """Keep so many looks, which are worth most for their cost where least is known."""
+        if len(looks.cost) <= number:
+            return looks
+        worth = self.each[0][1].gains(looks) / looks.cost
+        return looks.take(np.sort(np.argsort(-worth, kind="stable")[:number]))
+
+    def gains(self, looks: Looks) -> Array:
+        """Return by how much each of several looks lowers expected regret, beside what is planned."""
+        return np.sum([chance * own.gains(looks) for chance, own in self.each], axis=0)
+
+    def after(self, looks: Looks) -> "Situations":
+        """Return the situations with one look planned, ``(1, …)``."""
+        return Situations(tuple((chance, own.after(looks)) for chance, own in self.each))
 
 
 def _verdicts_tell(mean: Array, variance: Array, noise: Array, number: float) -> Array:

@@ -18,13 +18,14 @@ from veritally.outcome import Outcome
 from veritally.panel.base import AnyPanel
 from veritally.planning.gain import gain
 from veritally.planning.limits import BLOCKS, SOMEBODY, Cost, Limits, Look, Used
-from veritally.planning.looks import Looks, Situation
+from veritally.planning.looks import Looks, Situations
 from veritally.progress import report
 from veritally.records import framed
 from veritally.votes.ballots import SingleKind
 from veritally.votes.profile import Profile
 
-_SHORT = 200  # looks that are valued again after each that is planned
+_OFFERED = 300  # looks that are valued in full
+_SHORT = 100  # looks that are valued again after each that is planned
 _STEPS = 20  # into which a budget is parted, about: smaller blocks are not planned
 _MOST_STEPS = 100
 _DRAWS = 1 << 13  # for the regret of choosing now
@@ -41,7 +42,7 @@ class Plan:
     looks
         The looks that are planned, in the order in which they were chosen.
     offers
-        All that could be made, each valued alone, the best for its cost first.
+        What could be made, each valued alone, the best for its cost first; of very many, the best 300.
     regret
         What choosing now costs, expected; in the unit of the votes where these are numbers, else in σ, the noise of one
         look.
@@ -204,18 +205,18 @@ def next_looks(
     limits = Limits.of(profile, budget, cost, may, newcomers, newcomer, per_voter, a_round)
     outcome = _decided(profile, panel, choose, seed, parameters)
     _require_kind(outcome)
-    situation, unit = Situation.of(outcome), _unit(outcome)
+    situations, unit = Situations.of(outcome), _unit(outcome)
     regret = _regret(outcome) / unit
     sureness = float(outcome.sureness)
-    looks = limits.looks(situation.rows)
-    gains = situation.gains(looks) / unit
+    looks = situations.best(limits.looks(situations.rows), _OFFERED)
+    gains = situations.gains(looks) / unit
     order = np.argsort(-gains / looks.cost, kind="stable")
     offers = tuple(limits.named(looks, int(k), float(gains[k])) for k in order)
     planned: tuple[Look, ...] = ()
     stop: Stop = "sure"
     if until is None or sureness < until:
         short = order[looks.number[order] >= _least(looks, budget)][:_SHORT]
-        planned, stop = _planned(situation, limits, looks.take(short), gains[short], unit, price)
+        planned, stop = _planned(situations, limits, looks.take(short), gains[short], unit, price)
     after = regret - sum(look.gain for look in planned)
     in_sigma = outcome.distance_unit != "votes"
     return Plan(
@@ -224,7 +225,7 @@ def next_looks(
 
 
 def _planned(
-    situation: Situation, limits: Limits, looks: Looks, gains: Array, unit: float, price: float
+    situations: Situations, limits: Limits, looks: Looks, gains: Array, unit: float, price: float
 ) -> tuple[tuple[Look, ...], Stop]:
     """Take the block that is worth most for its cost, then the next beside it, as far as limits go."""
     planned: list[Look] = []
@@ -236,7 +237,7 @@ def _planned(
             return tuple(planned), "round" if full else "budget"
         if step:
             gains = np.zeros(len(left))
-            gains[left] = situation.gains(looks.take(left)) / unit
+            gains[left] = situations.gains(looks.take(left)) / unit
         worth = np.where(left, gains / looks.cost, -1)
         best = int(np.argmax(worth))
         if gains[best] <= max(price * looks.cost[best], _NOTHING):
@@ -244,7 +245,7 @@ def _planned(
         report(min(used.cost / limits.budget, 1.0))
         one = looks.take(np.array([best]))
         planned.append(limits.named(looks, best, float(gains[best])))
-        used, situation = used.more(one), situation.after(one)
+        used, situations = used.more(one), situations.after(one)
     return tuple(planned), "budget"
 
 
