@@ -14,9 +14,10 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
+import next_figure
 import numpy as np
 import polars as pl
 from paired import mean
@@ -179,7 +180,7 @@ CONDITIONS: dict[str, Callable[[], Row]] = {
 }
 
 
-def main(names: Iterator[str] | list[str]) -> None:
+def main(names: list[str]) -> None:
     """Measure, and write after each."""
     FOLDER.mkdir(exist_ok=True)
     for name in names:
@@ -192,6 +193,7 @@ def main(names: Iterator[str] | list[str]) -> None:
                 whole[name] = own
             path.write_text(json.dumps({key: whole[key] for key in CONDITIONS if key in whole}, indent=1) + "\n")
         print(name, json.dumps(row), flush=True)
+    next_figure.main()
 
 
 if __name__ == "__main__":

@@ -31,7 +31,9 @@ def _gains_of_numbers(belief: Belief) -> Array:
 
 
 def _gains_of_verdicts(belief: Belief) -> Array:
-    parts = [belief.take(np.arange(k, min(k + _AT_ONCE, len(belief.mean)))) for k in range(0, len(belief.mean), _AT_ONCE)]
+    parts = [
+        belief.take(np.arange(k, min(k + _AT_ONCE, len(belief.mean)))) for k in range(0, len(belief.mean), _AT_ONCE)
+    ]
     return np.concat([_gains_of_some_verdicts(part) for part in parts])
 
 
@@ -162,7 +164,7 @@ def uncertain(seed: int) -> Chooser:
 
 
 def top_two(seed: int) -> Chooser:
-    """Top-two Thompson sampling (Russo, 2016): what is best in a draw of the truths, or best in another where it differs.
+    """Top-two Thompson sampling (Russo, 2016): what is best in a draw of the truths, or in another where it differs.
 
     Numbers: either with the same chance. Comparisons: both with each other.
     """
@@ -170,10 +172,8 @@ def top_two(seed: int) -> Chooser:
 
     def pick(belief: Belief, counts: Array, time: int) -> Array:
         replays, n = belief.mean.shape
-        if belief.verdicts:
-            half = root(belief.covariance)
-        else:  # independent
-            half = np.sqrt(belief.covariance * np.eye(n))
+        independent = not belief.verdicts
+        half = np.sqrt(belief.covariance * np.eye(n)) if independent else root(belief.covariance)
         drawn = belief.mean[:, None] + np.matmul(random.normal(size=(replays, _DRAWS, n)), half)
         bests = np.argmax(drawn, axis=-1)
         first, other = bests[:, 0], bests != bests[:, :1]

@@ -1,8 +1,8 @@
 """Decisions replayed from nothing, many at a time: what looks show, and what is believed after each.
 
-A look is at one alternative and shows a number, or at two and shows which is better. Either way it is about hθ, with the
-design h = e_j or e_j − e_l, and noise of a known standard deviation. The belief about the truths is normal: exactly so
-after numbers, and with the exact mean and covariance after each verdict (assumed-density filtering).
+A look is at one alternative and shows a number, or at two and shows which is better. Either way it is about hθ, with
+the design h = e_j or e_j − e_l, and noise of a known standard deviation. The belief about the truths is normal: exactly
+so after numbers, and with the exact mean and covariance after each verdict (assumed-density filtering).
 
 What the t-th look at the same thing shows does not depend on who decided to look: policies meet the same luck.
 """
@@ -151,7 +151,7 @@ class Belief:
         return cls(np.zeros((replays, n)), covariance, counts, world.designs, world.noise, world.verdicts)
 
     def differences(self) -> tuple[Array, Array, Array]:
-        """Return mean and variance of what looks are about, ``(replay, action)``, and the truths with it, + ``(n,)``."""
+        """Return mean and variance of what looks are about, ``(replay, action)``, and the truths with it."""
         crossed = np.matmul(self.designs, self.covariance)
         return self.mean @ self.designs.T, np.sum(crossed * self.designs, axis=-1), crossed
 
