@@ -20,6 +20,7 @@ sys.path.append(str(DOCS))  # for who runs this file from elsewhere, as the test
 
 from composition_tables import TABLES as COMPOSITION_TABLES  # noqa: E402
 from formulas import typeset  # noqa: E402
+from next_tables import TABLES  # noqa: E402
 
 _SYMBOLS = r"""# Every rule
 
@@ -157,6 +158,14 @@ def panels() -> str:
     page = (DOCS / "panels.md").read_text(encoding="utf-8")
     for name, table in {"leniency": _leniency(), "groups": _groups(), "halves": _halves()}.items():
         page = _filled(page, name, f"end of {name}", table)
+    return page
+
+
+def next_looks() -> str:
+    """Return the figures of what to ask next, filled in anew."""
+    page = (DOCS / "next" / "README.md").read_text(encoding="utf-8")
+    for name, table in TABLES.items():
+        page = _filled(page, name, f"end of {name}", table())
     return page
 
 
@@ -404,7 +413,8 @@ def _measured() -> Iterable[str]:
 
 
 PAGES = {"rules.md": rules, "commands.md": commands, "which-rule.md": which_rule, "limits.md": limits}
-PAGES |= {"odd-voters.md": odd_voters, "panels.md": panels, "composition.md": composition}
+PAGES |= {"odd-voters.md": odd_voters, "panels.md": panels}
+PAGES |= {"composition.md": composition, "next/README.md": next_looks}
 
 if __name__ == "__main__":
     for page, text in PAGES.items():

@@ -1,0 +1,30 @@
+"""What docs/next says was measured: the aims hold in the committed figures."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+RESULTS = json.loads((Path(__file__).parents[2] / "docs" / "next" / "results.json").read_text())
+
+
+@pytest.mark.parametrize(("votes", "most"), [("values", 0.55), ("comparisons", 0.70)])
+def test_fewer_looks_are_needed_than_by_balanced_ones(votes, most):
+    assert RESULTS[f"{votes}, low variance"]["share"] <= most
+
+
+@pytest.mark.parametrize("condition", [name for name in RESULTS if "policies" in RESULTS[name]])
+def test_nowhere_clearly_worse_than_the_best_of_the_others(condition):
+    own = RESULTS[condition]
+    assert own["replays"] >= (50 if condition == "llmfao" else 200)
+    assert own["best"] != "next"
+    assert own["more"] <= 2 * own["more_se"]
+
+
+@pytest.mark.parametrize("votes", ["values", "comparisons"])
+def test_what_is_said_at_the_stopping_point_is_so(votes):
+    own = RESULTS[f"sureness of {votes}"]
+    assert own["replays"] == 1000
+    assert [level["level"] for level in own["levels"]] == [0.8, 0.95]
+    for level in own["levels"]:
+        assert abs(level["gap"]) <= 0.03
