@@ -16,6 +16,7 @@ import numpy as np
 from page import put_section
 
 import veritally as vt
+from veritally.planning.looks import Looks, Situations
 
 ROOT = Path(__file__).parents[1]
 PAIR = ("pairwise", "pairwise-normalized")
@@ -195,6 +196,21 @@ def universal():
     return quickest(lambda: network.p_best(ballots)) / 10, exact / 10
 
 
+def looks(votes):
+    """The values of 1,000 possible looks, 10 × 10, against deciding the same with P(best); one core."""
+    profile = vt.simulate(vt.Scenario(sigma=10, votes=votes), instances=1, seed=1).profile.decision(0)
+    voter, at, times = (x.ravel() for x in np.meshgrid(range(10), range(10), (1, 2, 3, 5, 10, 20, 30, 50, 100, 200)))
+    number = times.astype(float)
+    every = Looks(voter, np.ones(1000, dtype=int), number[:, None] * np.eye(10)[at], number, number)
+    outcome = vt.decide(profile, tie_break="first")
+
+    def value():
+        situations = Situations.of(outcome)
+        return situations.gains(situations.best(every, 300))
+
+    return quickest(value), quickest(lambda: vt.decide(profile).p_best)
+
+
 def growth():
     """Peak memory of a comparison at 2,000 and at 20,000 instances."""
     sizes = ("20000", "2000")
@@ -233,6 +249,8 @@ def main():
     rows.append(row("`posterior`, σ given, 50,000 × 10, one core", "`score` on the same", climbing, ours, "40"))
     what = "`learned-universal`, σ given, 300 × 10, estimates and P(best), one core"
     rows.append(row(what, "`posterior` on the same", *universal(), "1/20"))
+    for votes in ("values", "rankings", "top"):
+        rows.append(row(f"1,000 possible looks at {votes}, 10 × 10", "deciding once, with P(best)", *looks(votes), "5"))
     many, few = growth()
     memory = f"{many / 1e6:.0f} MB | {few / 1e6:.0f} MB | **{many / few:.2f}**"
     rows.append(f"| peak memory of `compare`, all rules, 20,000 instances | at 2,000 | {memory} | about 1 | |")
