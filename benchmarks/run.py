@@ -249,8 +249,9 @@ def main():
     rows.append(row("`posterior`, σ given, 50,000 × 10, one core", "`score` on the same", climbing, ours, "40"))
     what = "`learned-universal`, σ given, 300 × 10, estimates and P(best), one core"
     rows.append(row(what, "`posterior` on the same", *universal(), "1/20"))
-    for votes in ("values", "rankings", "top"):
-        rows.append(row(f"1,000 possible looks at {votes}, 10 × 10", "deciding once, with P(best)", *looks(votes), "5"))
+    against = "deciding once, with P(best)"
+    kinds = ("values", "rankings", "top")
+    rows += [row(f"1,000 possible looks at {votes}, 10 × 10", against, *looks(votes), "5") for votes in kinds]
     many, few = growth()
     memory = f"{many / 1e6:.0f} MB | {few / 1e6:.0f} MB | **{many / few:.2f}**"
     rows.append(f"| peak memory of `compare`, all rules, 20,000 instances | at 2,000 | {memory} | about 1 | |")
