@@ -294,11 +294,18 @@ class Situations:
         return self.each[0][1].rows
 
     def best(self, looks: Looks, number: int) -> Looks:
-        """Keep so many looks, which are worth most for their cost where least is known."""
+        """Keep so many looks, in all their blocks, whose largest block is worth most where least is known.
+
+        Fewer looks of the same kind are worth no more than these.
+        """
         if len(looks.cost) <= number:
             return looks
-        worth = self.each[0][1].gains(looks) / looks.cost
-        return looks.take(np.sort(np.argsort(-worth, kind="stable")[:number]))
+        kind = np.column_stack([looks.voter, looks.added / np.max(looks.added, axis=-1, keepdims=True)])
+        _, place = np.unique(kind, axis=0, return_inverse=True)
+        order = np.lexsort((-looks.number, place))
+        largest = order[np.concat([[True], np.diff(place[order]) > 0])]  # of each kind, in their order
+        worth = self.each[0][1].gains(looks.take(largest))
+        return looks.take(np.sort(np.argsort(-worth[place], kind="stable")[:number]))
 
     def gains(self, looks: Looks) -> Array:
         """Return by how much each of several looks lowers expected regret, beside what is planned."""

@@ -93,52 +93,18 @@ def new_ballots(
     here = np.arange(n) == alternative[:, None]
     others = np.where((rows.counts > 0) & ~here, 1.0, np.nan)[:, None, :] * behind.means[voter]
     chance = (_favourites if isinstance(rows, TopChoices) else _places)(others, here, middle, width)
-    chance = np.where(chance > _RARE, chance, 0)
-    moves = _moves(knowledge, behind, voter, alternative, looks, chance)
-    return chance / np.sum(chance, axis=-1, keepdims=True), moves
-
-
-def _moves(
-    knowledge: Knowledge, behind: Behind, voter: Array, alternative: Array, looks: Array, chance: Array
-) -> Array:
-    """Return how ballots that have a chance, ``(look, ballot)``, move the means, ``(look, ballot, n)``.
-
-    That depends on the number of looks only by the noise that they leave, so it is found for the fewest and the most
-    looks of a voter at an alternative, and lies between for others.
-    """
-    n = knowledge.alternatives
-    cell, place = np.unique(voter * n + alternative, return_inverse=True)
-    possible = np.zeros((len(cell), chance.shape[-1]), dtype=bool)
-    np.logical_or.at(possible, place, chance > 0)
-    fewest, most = np.full(len(cell), np.inf), np.zeros(len(cell))
-    np.minimum.at(fewest, place, looks)
-    np.maximum.at(most, place, looks)
-    who, at = cell // n, cell % n
-    ends = [_moves_after(knowledge, behind, who, at, number, possible) for number in (fewest, most)]
-    before = behind.rows.counts[who, at]
-    noise = [1 / (before + number)[place] for number in (fewest, most)]
-    apart = noise[0] - noise[1]
-    share = np.where(apart > 0, (1 / (before[place] + looks) - noise[1]) / np.where(apart > 0, apart, 1), 0)
-    return np.asarray(ends[1][place] + share[:, None, None] * (ends[0] - ends[1])[place])
-
-
-def _moves_after(
-    knowledge: Knowledge, behind: Behind, voter: Array, alternative: Array, looks: Array, possible: Array
-) -> Array:
-    """Return how possible ballots move the means, ``(cell, ballot, n)``, after so many looks in each cell."""
-    n, rows = knowledge.alternatives, behind.rows.take_voters(voter)
-    here = np.arange(n) == alternative[:, None]
-    cell, which = np.nonzero(possible)
-    some = rows.with_counts(rows.counts + looks[:, None] * here).take_voters(cell)
+    look, which = np.nonzero(chance > _RARE)
+    some = rows.with_counts(rows.counts + looks[:, None] * here).take_voters(look)
     if isinstance(rows, TopChoices):
         means = (np.arange(n) == which[:, None]).astype(float)
     else:  # it stands below so many of the others
-        means = np.where(here[cell], 0.5 - which[:, None], _spaced(np.where(here, np.nan, -rows.tiers))[cell])
-    apart = behind.cavity.take(voter[cell])
-    change = knowledge.gradient(voting(some, means), apart) - behind.gradient[voter[cell]]
-    moves = np.zeros((*possible.shape, n))
-    moves[cell, which] = np.matmul(apart.crossed, change[..., None])[..., 0]
-    return moves
+        means = np.where(here[look], 0.5 - which[:, None], _spaced(np.where(here, np.nan, -rows.tiers))[look])
+    apart = seen.take(look)
+    change = knowledge.gradient(voting(some, means), apart) - behind.gradient[voter[look]]
+    moves = np.zeros((*chance.shape, n))
+    moves[look, which] = np.matmul(apart.crossed, change[..., None])[..., 0]
+    chance = np.where(chance > _RARE, chance, 0)
+    return chance / np.sum(chance, axis=-1, keepdims=True), moves
 
 
 def first_ballots(knowledge: Knowledge, rows: Ordinal) -> tuple[Array, Array]:
