@@ -90,7 +90,7 @@ def brute_force_values(profile, cells, times, sigma, rng, chains):
     return np.array(found)
 
 
-def battles(seed, n=6, number=60, voters=40):
+def battles(seed, n=6, number=60, voters=4):
     rng = np.random.default_rng(seed)
     truth, pairs = rng.normal(size=n), np.zeros((voters, n, n))
     for _ in range(number):
@@ -256,6 +256,8 @@ def test_a_plan_can_be_printed_saved_and_sent():
         ({"may": [], "newcomers": False}, "no look can be made"),
         ({"budget": 1, "cost": 2}, "no look can be made"),
         ({"until": 1.5}, "until is a chance"),
+        ({"may": [(0,)]}, "pairs of a voter and an alternative"),
+        ({"conflicts": 3}, "pairs of a voter and an alternative"),
         ({"newcomer": {0: 0}}, "tells nothing"),
         ({"newcomer": {"nothing": 1}}, "alternative"),
         ({"per_voter": 0}, "the looks of a voter"),
@@ -273,6 +275,8 @@ def test_several_decisions_are_refused():
     several = vt.Profile(values=np.ones((2, 2, 2)), counts=np.ones((2, 2, 2)))
     with pytest.raises(vt.InputError, match="one decision at a time"):
         next_looks(several, budget=1)
+    with pytest.raises(vt.InputError, match="comparisons are of two"):
+        next_looks(battles(1), budget=10, newcomer=1)
     with pytest.raises(vt.InputError, match="takes a Profile"):
         next_looks([1], budget=1)
 
@@ -299,3 +303,79 @@ def test_the_command(tmp_path):
     costs.write_text("voter,price\na,2\n")
     wrong = run("next", str(votes), "--budget", "10", "--cost", str(costs))
     assert (wrong.exit_code, "has no column cost" in wrong.stderr) == (2, True)
+
+
+def test_the_first_look_of_a_copy_is_not_that_of_somebody_independent():
+    """Who shares the errors of a voter with many looks tells little, also about what the copy has not seen yet."""
+    profile = vt.Profile(
+        values=[[1.0, 0.8], [1.0, np.nan], [0.7, 0.9]],
+        counts=[[50, 50], [50, 0], [5, 5]],
+        voters=["one", "copy", "other"],
+    )
+    panel = vt.Panel(groups={"copies": ["one", "copy"]}, correlation=0.95)
+    offers = next_looks(profile, budget=30, panel=panel, sigma=1.0, tau=1.0, newcomers=False).offers
+    at_second = [look for look in offers if look.alternatives == (1,)]
+    best = {name: max(look.gain for look in at_second if look.voter == name) for name in ("copy", "other")}
+    assert best["other"] > 5 * best["copy"]
+
+
+def test_rankings_of_voters_who_share_errors_have_values():
+    profile = vt.Profile(ranks=[[1, 2, 3], [2, 1, 3], [2, 1, 3]], counts=np.full((3, 3), 4), voters=["a", "b", "c"])
+    for groups in ({"g": ["a", "b"]}, {"g": ["a", "b", "c"]}):
+        plan = next_looks(profile, budget=30, sigma=1.0, tau=1.0, panel=vt.Panel(groups=groups, correlation=0.5))
+        assert np.isfinite([look.gain for look in plan.offers]).all()
+
+
+def test_one_voter_can_be_asked_again():
+    plan = next_looks(vt.Profile(ranks=[[1, 2, 3]], counts=[[2, 2, 2]]), budget=5, sigma=2.0)
+    assert {look.voter for look in plan.offers} <= {0, "somebody new"}
+
+
+def test_regret_is_that_of_the_decision():
+    for votes in ("values", "rankings"):
+        profile = simulated(votes, 5, sigma=10.0)
+        for known in ({}, {"sigma": 10.0, "tau": 1.0}):
+            outcome = vt.decide(profile, tie_break="first", **known)
+            expected = float(np.min(outcome.expected_regret))
+            unit = float(outcome.belief.sigma[0]) if outcome.belief.in_sigma else 1.0
+            plan = next_looks(profile, budget=1, **known)
+            assert plan.regret * unit == pytest.approx(expected, rel=0.1, abs=0.005)
+
+
+def test_looks_of_everybody_count_for_each_voter():
+    profile = simulated("rankings", 7, voters=3)
+    plan = next_looks(profile, budget=1000, per_voter=5, sigma=5.0, newcomers=False)
+    for name in range(3):
+        own = sum(look.looks / look.voters for look in plan.looks if look.voter in (name, "everybody"))
+        assert own <= 5
+
+
+def test_blocks_larger_than_a_round_are_begun():
+    profile = battles(3)
+    whole = next_looks(profile, budget=300, sigma=1.0, tau=1.0)
+    plan = next_looks(profile, budget=300, a_round=7, sigma=1.0, tau=1.0)
+    assert whole.looks[0].looks > 7
+    assert plan.stop == "round"
+    assert sum(look.looks for look in plan.looks) == 7
+    assert plan.looks[0].alternatives == whole.looks[0].alternatives
+
+
+def test_gains_do_not_depend_on_the_budget_nor_fall_with_more_looks():
+    profile = simulated("rankings", 4)
+    small, large = (next_looks(profile, budget=b, sigma=5.0, tau=1.0).offers for b in (10, 100))
+    known = {look[:4]: look.gain for look in large}
+    for look in small:
+        assert known.get(look[:4], look.gain) == pytest.approx(look.gain)
+
+
+def test_conflicts_are_left_out():
+    profile = simulated("values", 5)
+    plan = next_looks(profile, budget=20, conflicts=[(0, 1), (2, 2)], sigma=5.0, newcomers=False)
+    asked = {(look.voter, look.alternatives[0]) for look in plan.offers}
+    assert not asked & {(0, 1), (2, 2)}
+    assert (0, 0) in asked
+
+
+def test_large_decisions_are_planned_in_bounded_memory():
+    profile = simulated("values", 1, voters=40, alternatives=80)
+    assert next_looks(profile, budget=30, choose=20, sigma=5.0, tau=1.0).looks

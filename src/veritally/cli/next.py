@@ -24,7 +24,7 @@ _HEADER = b"voter,voters,alternative,looks"
 _EXAMPLES = """\b
 Examples:
   veritally next votes.csv --budget 20
-  veritally next reviews.csv --budget 30 --choose 8 --may no-conflicts.csv --per-voter 3
+  veritally next reviews.csv --budget 30 --choose 8 --conflicts conflicts.csv --per-voter 60
   veritally next battles.jsonl --budget 200 --round 50 --until 0.95
   veritally next votes.csv --budget 100 --cost costs.csv --out assignments.csv --plot budget.svg
 """
@@ -40,6 +40,7 @@ Examples:
     "--price", type=float, default=0.0, metavar="N", help="The regret that is worth one unit of cost. Default: 0."
 )
 @click.option("--may", metavar="FILE", help="Who may look at what: a table with the columns voter and alternative.")
+@click.option("--conflicts", metavar="FILE", help="Who may not look at what: a table of the same columns.")
 @click.option("--per-voter", type=click.IntRange(min=1), metavar="N", help="The most looks of one voter.")
 @click.option("--round", "a_round", type=click.IntRange(min=1), metavar="N", help="The most looks in this plan.")
 @click.option("--newcomers/--no-newcomers", default=True, help="Whether people who have not voted can be asked.")
@@ -68,6 +69,7 @@ def next(  # noqa: A001 (the command's name)
     until: float | None,
     price: float,
     may: str | None,
+    conflicts: str | None,
     per_voter: int | None,
     a_round: int | None,
     newcomers: bool,
@@ -106,6 +108,7 @@ def next(  # noqa: A001 (the command's name)
             until=until,
             price=price,
             may=None if may is None else read_allowed(may, profile),
+            conflicts=() if conflicts is None else read_allowed(conflicts, profile),
             newcomers=newcomers,
             newcomer=None if newcomer is None else _number_or(newcomer, read_newcomer, profile),
             per_voter=per_voter,

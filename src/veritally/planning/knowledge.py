@@ -24,6 +24,7 @@ from veritally.inference.optimiser import peak
 from veritally.inference.propagation import exact_sites, site_precision, variances_within
 from veritally.inference.sampling import lattice
 from veritally.likelihood.votes import derivatives
+from veritally.model.lift import Lift
 from veritally.model.means import VoterMeans
 from veritally.model.model import Model
 from veritally.votes.ballots import Ballots, SingleKind
@@ -96,9 +97,13 @@ class Knowledge:
         """Return how such ballots, ``(row, n)``, come about."""
         return self.noise.model(rows.stacked(1))
 
+    def _lift(self, rows: SingleKind) -> Lift:
+        """Return how these voters see truths and shared errors, also of what they have not looked at yet."""
+        return self.model(rows.with_counts(np.where(rows.counts > 0, rows.counts, 1.0))).lift
+
     def seen(self, rows: SingleKind) -> Seen:
         """Return what the voters of these ballots see of θ."""
-        lift, number, n = self.model(rows).lift, len(rows.counts), self.alternatives
+        lift, number, n = self._lift(rows), len(rows.counts), self.alternatives
         if lift.weights is None:
             shape = (number, n, n)
             whole = np.broadcast_to(self.covariance, shape)
@@ -164,7 +169,7 @@ class Knowledge:
 
     def after(self, rows: SingleKind, more: Array) -> "Knowledge":
         """Return what will be known after ballots, ``(row, n)``, tell so much more, ``(row, n, n)``."""
-        lifted = self.model(rows).lift.gather_matrix(more[None])[0]
+        lifted = self._lift(rows).gather_matrix(more[None])[0]
         return replace(self, covariance=inverse(inverse(self.covariance) + lifted))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from veritally.votes.pairs import Pairs
 from veritally.votes.profile import Profile
 from veritally.votes.rankings import Ordinal
 
-BLOCKS = (1, 3, 10, 30, 100, 300, 1000)
+BLOCKS = (1, 3, 10, 30, 100, 300, 1000, 3000, 10_000)
+_ROUNDING = 1e-9
 SOMEBODY, ALL, ANYBODY = "somebody new", "everybody", "anybody"
 Cost: TypeAlias = float | Mapping[Any, float]
 
@@ -91,6 +92,7 @@ class Limits:
         budget: float,
         cost: Cost,
         may: Iterable[tuple[Any, Any]] | None,
+        conflicts: Iterable[tuple[Any, Any]],
         newcomers: bool,
         newcomer: Mapping[Any, float] | float | None,
         per_voter: int | None,
@@ -104,16 +106,16 @@ class Limits:
                 require_known(name, names, "voter")
             costs = {name: positive(x, f"the cost of a look by {quoted(name)}") for name, x in cost.items()}
         default = 1.0 if isinstance(cost, Mapping) else positive(cost, "the cost of a look")
-        allowed = None
-        if may is not None:
-            pairs = list(may)
-            for voter, alternative in pairs:
-                require_known(voter, names, "voter")
-                require_known(alternative, alternatives, "alternative")
-            place, at = {x: i for i, x in enumerate(names)}, {x: j for j, x in enumerate(alternatives)}
-            allowed = frozenset((place[voter], at[alternative]) for voter, alternative in pairs)
+        places = {x: i for i, x in enumerate(names)}, {x: j for j, x in enumerate(alternatives)}
+        allowed = None if may is None else _cells(may, places, "may")
+        refused = _cells(conflicts, places, "conflicts")
+        if refused:
+            every = frozenset((i, j) for i in range(len(names)) for j in range(len(alternatives)))
+            allowed = (every if allowed is None else allowed) - refused
         row: tuple[float, ...] | None = None
         if newcomer is not None:
+            if profile.kind == "pairs":
+                raise InputError("comparisons are of two, whoever makes them; leave newcomer out")
             if isinstance(newcomer, Mapping):
                 for name in newcomer:
                     require_known(name, alternatives, "alternative")
@@ -135,7 +137,9 @@ class Limits:
             for at in combinations(range(n), 2) if pairs else [(j,) for j in range(n)]:
                 if self.may is None or all((voter, j) in self.may for j in at):
                     found += self._blocks(voter, 1, _row(at, n), self._cost(name), 1)
-        if ordinal:  # one voter alone may change nothing
+        if (
+            ordinal and len(names) > 1 and np.all(np.asarray(self.profile.multiplicity) == 1)
+        ):  # one alone may change nothing
             for j in range(n):
                 if self.may is None:
                     each = float(np.mean([self._cost(name) for name in names]))
@@ -162,23 +166,46 @@ class Limits:
         found = []
         for size in sizes:
             number = size * looks * voters
-            within = number * cost <= self.budget and (self.a_round is None or number <= self.a_round)
-            if within and (self.per_voter is None or size * looks <= self.per_voter):
+            # What goes beyond a round is begun in it; several voters cannot be asked in part.
+            fits = self.a_round is None or voters == 1 or number <= self.a_round
+            if (
+                fits
+                and number * cost <= self.budget * (1 + _ROUNDING)
+                and (self.per_voter is None or size * looks <= self.per_voter)
+            ):
                 found.append((voter, voters, size * row, number, number * cost))
         return found
+
+    @property
+    def cheapest(self) -> float:
+        """What the cheapest look costs."""
+        return min([self.default, *self.costs.values()])
 
     def _cost(self, name: Any) -> float:
         return self.costs.get(name, self.default)
 
     def allowed(self, looks: Looks, used: Used) -> Array:
         """Say which looks can still be made after others."""
-        fits = looks.cost <= self.budget - used.cost + 1e-9
+        fits = looks.cost <= self.budget * (1 + _ROUNDING) - used.cost
         if self.a_round is not None:
-            fits &= looks.number <= self.a_round - used.looks
+            fits &= np.where(looks.voters == 1, 1, looks.number) <= self.a_round - used.looks
         if self.per_voter is not None:
             spent = [_spent(int(voter), used) for voter in looks.voter]
             fits &= looks.number / looks.voters <= self.per_voter - np.asarray(spent)
         return fits
+
+    def within_round(self, one: Looks, used: Used) -> tuple[Looks, float]:
+        """Return as much of a look, ``(1, …)``, as the round has room for, and which share of it that is."""
+        number = float(one.number[0])
+        room = number if self.a_round is None else min(number, self.a_round - used.looks)
+        share = room / number
+        return one._replace(added=one.added * share, number=one.number * share, cost=one.cost * share), share
+
+    def used_up(self, looks: Looks, used: Used) -> Literal["budget", "round", "limits"]:
+        """Say why no look can be made any more."""
+        if self.a_round is not None and self.a_round - used.looks < 1:
+            return "round"
+        return "budget" if np.min(looks.cost) > self.budget * (1 + _ROUNDING) - used.cost else "limits"
 
     def named(self, looks: Looks, k: int, gain: float) -> Look:
         """Return one of them with names."""
@@ -199,8 +226,21 @@ def _spent(voter: int, used: Used) -> float:
     if voter == NEW:
         return 0.0
     if voter == EVERYBODY:
-        return max(used.voters.values(), default=0.0)
+        alone = max((number for who, number in used.voters.items() if who != EVERYBODY), default=0.0)
+        return alone + used.voters.get(EVERYBODY, 0.0)
     return used.voters.get(voter, 0.0) + used.voters.get(EVERYBODY, 0.0)
+
+
+def _cells(pairs: Any, places: tuple[dict[Any, int], dict[Any, int]], what: str) -> frozenset[tuple[int, int]]:
+    """Return pairs of a voter and an alternative as numbers."""
+    try:
+        given = [(voter, alternative) for voter, alternative in pairs]
+    except (TypeError, ValueError):
+        raise InputError(f"{what} takes pairs of a voter and an alternative, such as ('Ada', 'Paper A')") from None
+    for voter, alternative in given:
+        require_known(voter, places[0], "voter")
+        require_known(alternative, places[1], "alternative")
+    return frozenset((places[0][voter], places[1][alternative]) for voter, alternative in given)
 
 
 def _row(at: tuple[int, ...], n: int) -> Array:

@@ -24,8 +24,10 @@ _RARE = 0.05  # of the most probable value's chance, below which a value is left
 NEW, EVERYBODY = -1, -2  # in place of a voter: those who have not voted yet, and all who have
 _EACH = 30  # verdicts up to which each number of wins is looked at; of more, the mean is taken for normal
 _NODES = 16  # of a normal, where moves come to others
+_FINE = 1 << 13  # draws for the regret of choosing now
 _PLANNED = 128  # draws of what planned looks will lead to
-_AT_ONCE = 1 << 22  # numbers
+_AT_ONCE, _LEAST_AT_ONCE = 1 << 22, 8  # numbers, and looks
+_MOST_KINDS = 600  # of looks that are valued; of more, those that matter most by a rough guess
 
 
 class Looks(NamedTuple):
@@ -112,12 +114,29 @@ class Situation:
         """Return by how much each of several looks lowers expected regret, beside what is planned."""
         alone = looks.voters == 1
         found = np.zeros(len(alone))
-        if alone.any():
-            found[alone] = self._gains_of_one(looks.take(alone))
+        size = max(_LEAST_AT_ONCE, _AT_ONCE // looks.added.shape[-1] ** 2)
+        for start in range(0, int(np.sum(alone)), size):
+            some = np.flatnonzero(alone)[start : start + size]
+            found[some] = self._gains_of_one(looks.take(some))
         if not alone.all():
             after = np.stack([self.after(looks.take(np.array([k]))).planned for k in np.flatnonzero(~alone)])
             found[~alone] = self._gains_of_normals(after)
+        if not np.isfinite(found).all():
+            raise ArithmeticError("the value of a look is not finite")
         return np.maximum(found, 0)
+
+    def guess(self, looks: Looks) -> Array:
+        """Return a rough guess of gains, ``(look,)``: as if each alternative had only to pass the border of the chosen.
+
+        Looks are taken for values of voters without lasting errors.
+        """
+        mean, variance = self.knowledge.truths, np.diagonal(self.knowledge.spread)
+        falling = np.sort(mean)[::-1]
+        border = (falling[self.choose - 1] + falling[min(self.choose, len(mean) - 1)]) / 2
+        told = looks.voters[:, None] * looks.added / self.knowledge.noise.sigma[0] ** 2
+        moves = variance * np.sqrt(told / (1 + told * variance))
+        far = np.abs(mean - border) / np.maximum(moves, np.finfo(float).tiny)
+        return np.asarray(np.sum(moves * np.exp(-(np.minimum(far, 30.0) ** 2) / 2) / (1 + far**2), axis=-1))
 
     def _gains_of_normals(self, planned: Array) -> Array:
         """Return the gains where planned looks have these covariances, ``(look, n, n)``, in place of theirs."""
@@ -182,12 +201,18 @@ class Situation:
 
     def _numbers(self, looks: Looks) -> Results:
         """Values move the means along a line; those of somebody who looks at several, in several directions."""
-        moves = self.knowledge.moves(self.knowledge.seen(self.offered(looks)), self._more(looks))
+        rows = self.offered(looks)
+        seen, more = self.knowledge.seen(rows), self._more(looks)
         if np.any(np.sum(looks.added > 0, axis=-1) > 1):
-            draws = np.matmul(normals(moves.shape[-1]), root(moves))
+            draws = np.matmul(normals(looks.added.shape[-1]), root(self.knowledge.moves(seen, more)))
             return Results(np.full(draws.shape[:2], 1 / draws.shape[1]), draws)
-        values, vectors = np.linalg.eigh(moves)
-        slopes = vectors[..., -1] * np.sqrt(np.maximum(values[..., -1:], 0))
+        # One number, of one alternative, tells in one direction: Δ = v vᵀ, with or without leniency.
+        at = np.argmax(looks.added, axis=-1)[:, None]
+        own = np.take_along_axis(np.diagonal(more, axis1=-2, axis2=-1), at, axis=-1)
+        along = np.take_along_axis(more, at[:, None], axis=1)[:, 0] / np.sqrt(np.maximum(own, np.finfo(float).tiny))
+        sees = np.matmul(seen.covariance, along[..., None])[..., 0]
+        slopes = np.matmul(seen.crossed, along[..., None])[..., 0]
+        slopes = slopes / np.sqrt(1 + np.sum(along * sees, axis=-1, keepdims=True))
         nodes, weights = _nodes()
         return Results(np.broadcast_to(weights, (len(slopes), _NODES)), nodes[:, None] * slopes[:, None, :], slopes)
 
@@ -227,7 +252,8 @@ class Situation:
         """Return what comparisons are about: the difference's mean and variance, its noise, and the truths with it."""
         seen = self.knowledge.seen(rows)
         signs = _signs(looks.added)
-        deviations = self.knowledge.model(rows).means.spread(np.ones((1, *rows.counts.shape))).deviations
+        once = rows.with_counts(np.ones_like(rows.counts))
+        deviations = self.knowledge.model(once).means.spread(once.counts[None]).deviations
         noise = np.sqrt(np.sum(deviations.reshape(rows.counts.shape) ** 2 * np.abs(signs), axis=-1))
         mean = np.sum(signs * seen.mean, axis=-1)
         crossed = np.matmul(seen.crossed, signs[..., None])[..., 0]
@@ -267,25 +293,26 @@ class Situation:
 class Situations:
     """Where a decision stands at each of a few values that the noise may have, with their chances.
 
-    At values at which votes tell nothing, further looks are worth nothing either.
+    At values at which all looks that may be made tell next to nothing, they are worth nothing.
     """
 
     each: tuple[tuple[float, Situation], ...]
 
     @classmethod
-    def of(cls, outcome: Outcome) -> "Situations":
-        """Return where a decision stands; what is least known comes first."""
+    def of(cls, outcome: Outcome, most: float = 1000.0) -> "Situations":
+        """Return where a decision stands, what is least known first; ``most`` is how many looks may be made."""
         found, ballots = outcome.fit.posterior, outcome.profile.ballots
         assert found is not None
         assert isinstance(ballots, SingleKind)
         variance = np.diagonal(inverse(found.moments.precision), axis1=-2, axis2=-1)
         left = np.mean(variance[:, ballots.mask], axis=-1) / found.tau**2
-        telling = np.where((left < _NOTHING_TOLD) | (left <= np.min(left)), found.weight, 0)
-        most = np.argsort(-telling, kind="stable")[:_VALUES]
-        most = most[telling[most] > _RARE * np.max(telling)]
-        chance = telling[most] * np.sum(telling) / np.sum(telling[most])
-        order = np.argsort(-left[most], kind="stable")
-        values = [(float(chance[k]), found.changed(itemgetter(slice(most[k], most[k] + 1)))) for k in order]
+        after = left / (1 + left * most * found.tau**2 / np.mean(found.sigma**2, axis=-1))
+        telling = np.where((after < _NOTHING_TOLD) | (after <= np.min(after)), found.weight, 0)
+        largest = np.argsort(-telling, kind="stable")[:_VALUES]
+        largest = largest[telling[largest] > _RARE * np.max(telling)]
+        chance = telling[largest] * np.sum(telling) / np.sum(telling[largest])
+        order = np.argsort(-left[largest], kind="stable")
+        values = [(float(chance[k]), _value(found, int(largest[k]))) for k in order]
         return cls(tuple((p, Situation.of(ballots, own, outcome.choose)) for p, own in values))
 
     @property
@@ -300,11 +327,15 @@ class Situations:
         """
         if len(looks.cost) <= number:
             return looks
+        first = self.each[0][1]
         kind = np.column_stack([looks.voter, looks.added / np.max(looks.added, axis=-1, keepdims=True)])
         _, place = np.unique(kind, axis=0, return_inverse=True)
         order = np.lexsort((-looks.number, place))
         largest = order[np.concat([[True], np.diff(place[order]) > 0])]  # of each kind, in their order
-        worth = self.each[0][1].gains(looks.take(largest))
+        worth = first.guess(looks.take(largest))
+        likely = np.argsort(-worth, kind="stable")[:_MOST_KINDS]
+        worth[np.setdiff1d(np.arange(len(worth)), likely)] = -1
+        worth[likely] = first.gains(looks.take(largest[likely]))
         return looks.take(np.sort(np.argsort(-worth[place], kind="stable")[:number]))
 
     def gains(self, looks: Looks) -> Array:
@@ -314,6 +345,26 @@ class Situations:
     def after(self, looks: Looks) -> "Situations":
         """Return the situations with one look planned, ``(1, …)``."""
         return Situations(tuple((chance, own.after(looks)) for chance, own in self.each))
+
+
+def regret(outcome: Outcome) -> float:
+    """Return what choosing now costs, expected: the truth of the best, less that of the chosen."""
+    found, ballots, k = outcome.fit.posterior, outcome.profile.ballots, outcome.choose
+    assert found is not None
+    each = [Knowledge.of(ballots, _value(found, v)) for v in range(len(found.weight))]
+    mean = sum((weight * own.truths for weight, own in zip(found.weight, each, strict=True)), np.zeros(1))
+    now = np.argsort(-np.where(ballots.mask, mean, -np.inf), kind="stable")[:k]
+    lost = 0.0
+    for weight, own in zip(found.weight, each, strict=True):
+        truths = own.truths + np.matmul(normals(len(own.truths), _FINE), root(own.spread))
+        best = np.sum(np.sort(truths, axis=-1)[:, -k:], axis=-1)
+        lost += float(weight) * float(np.mean(best - np.sum(truths[:, now], axis=-1)))
+    return lost
+
+
+def _value(found: PosteriorMixture, v: int) -> PosteriorMixture:
+    """Return what was found at one value of the noise."""
+    return found.changed(itemgetter(slice(v, v + 1)))
 
 
 def _verdicts_tell(mean: Array, variance: Array, noise: Array, number: float) -> Array:

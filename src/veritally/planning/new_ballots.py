@@ -24,6 +24,7 @@ _DRAWS = 64  # of means behind a ballot, and of ballots of new voters
 _SWEEPS = 8  # of Gibbs sampling, from means in order
 _RARE = 2e-3  # a chance of a ballot that is left out
 _TAIL = 1e-9
+_MANY = 1e12  # looks, after which only lasting errors are left
 
 
 class Behind(NamedTuple):
@@ -57,9 +58,9 @@ class Behind(NamedTuple):
         """Draw means behind ballots."""
         cavity = knowledge.without(rows, pull)
         variance = knowledge.noise.sigma[0] ** 2
-        spread = knowledge.model(rows).means
-        far = spread.spread(np.full((1, *rows.counts.shape), 1e12)).deviations[0].reshape(rows.counts.shape)
-        lasting = np.maximum(far**2 - variance / 1e12, 0)
+        many = rows.with_counts(np.full_like(rows.counts, _MANY))
+        far = knowledge.model(many).means.spread(many.counts[None]).deviations[0].reshape(rows.counts.shape)
+        lasting = np.maximum(far**2 - variance / _MANY, 0)
         deviation = np.sqrt(knowledge.tilted_variance(rows, cavity))
         means = _behind(rows.tiers, cavity.mean, deviation)
         return cls(rows, cavity, knowledge.gradient(rows, cavity), means, lasting, variance)

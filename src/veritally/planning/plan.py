@@ -13,12 +13,10 @@ from veritally.checks import real, whole
 from veritally.decide import decide
 from veritally.errors import InputError, InputWarning
 from veritally.inference.belief import percent
-from veritally.inference.linear import inverse
 from veritally.outcome import Outcome
 from veritally.panel.base import AnyPanel
-from veritally.planning.gain import gain
 from veritally.planning.limits import BLOCKS, SOMEBODY, Cost, Limits, Look, Used
-from veritally.planning.looks import Looks, Situations
+from veritally.planning.looks import Looks, Situations, regret
 from veritally.progress import report
 from veritally.records import framed
 from veritally.votes.ballots import SingleKind
@@ -28,9 +26,16 @@ _OFFERED = 300  # looks that are valued in full
 _SHORT = 100  # looks that are valued again after each that is planned
 _STEPS = 20  # into which a budget is parted, about: smaller blocks are not planned
 _MOST_STEPS = 100
-_DRAWS = 1 << 13  # for the regret of choosing now
-_NOTHING = 1e-9  # of expected regret: what looks cannot be worth less than
-Stop: TypeAlias = Literal["budget", "round", "sure", "nothing"]
+_NOTHING = 1e-6  # of expected regret: what looks cannot be worth less than
+Stop: TypeAlias = Literal["budget", "round", "limits", "steps", "sure", "nothing"]
+
+_REASONS: Mapping[Stop, str] = {
+    "budget": "The budget is used up.",
+    "round": "The round is full.",
+    "limits": "Nobody may look any more: those who may have all the looks they can have.",
+    "steps": "The plan is as long as one can be: make these looks, and ask again.",
+    "nothing": "Stop here: no further looks that the budget pays for are worth their cost.",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,8 +56,9 @@ class Plan:
     sureness
         The chance that what would be chosen now is best.
     stop
-        Why the plan ends: ``"budget"`` or ``"round"`` if that is used up, ``"sure"`` if the winner is sure enough now,
-        ``"nothing"`` if no looks that can be paid for are worth their cost.
+        Why the plan ends: ``"budget"`` or ``"round"`` if that is used up, ``"limits"`` if nobody may look any more,
+        ``"steps"`` if it is as long as a plan can be, ``"sure"`` if the winner is sure enough now, ``"nothing"`` if no
+        looks that can be paid for are worth their cost.
     unit
         Of regret.
     """
@@ -83,9 +89,7 @@ class Plan:
         """Why the plan ends, as a sentence."""
         if self.stop == "sure":
             return f"Stop: what is chosen is best with {percent(self.sureness)} already."
-        if self.stop == "nothing":
-            return "Stop here: no looks that can be paid for are worth their cost."
-        return "The budget is used up." if self.stop == "budget" else "The round is full."
+        return _REASONS[self.stop]
 
     def assignments(self, backend: str = "polars") -> Any:
         """Return a frame of who looks at what how often, looks of the same voter at the same added up."""
@@ -145,6 +149,7 @@ def next_looks(
     until: float | None = None,
     price: float = 0.0,
     may: Iterable[tuple[Any, Any]] | None = None,
+    conflicts: Iterable[tuple[Any, Any]] = (),
     newcomers: bool = True,
     newcomer: Mapping[Any, float] | float | None = None,
     per_voter: int | None = None,
@@ -177,6 +182,8 @@ def next_looks(
         What one unit of cost is worth in units of regret: looks that are worth less are not planned.
     may
         Pairs of a voter and an alternative: who may look at what. Default: everybody at everything.
+    conflicts
+        Pairs of a voter and an alternative: who may not look at what.
     newcomers
         Whether people who have not voted can be asked.
     newcomer
@@ -202,11 +209,12 @@ def next_looks(
     if until is not None and not 0 < real(until, "until") < 1:
         raise InputError(f"until is a chance between 0 and 1, not {until:g}")
     _require_one(profile)
-    limits = Limits.of(profile, budget, cost, may, newcomers, newcomer, per_voter, a_round)
+    limits = Limits.of(profile, budget, cost, may, conflicts, newcomers, newcomer, per_voter, a_round)
     outcome = _decided(profile, panel, choose, seed, parameters)
     _require_kind(outcome)
-    situations, unit = Situations.of(outcome), _unit(outcome)
-    regret = _regret(outcome) / unit
+    unit = _unit(outcome)
+    situations = Situations.of(outcome, budget / limits.cheapest)
+    now = regret(outcome) / unit
     sureness = float(outcome.sureness)
     looks = situations.best(limits.looks(situations.rows), _OFFERED)
     gains = situations.gains(looks) / unit
@@ -214,39 +222,41 @@ def next_looks(
     offers = tuple(limits.named(looks, int(k), float(gains[k])) for k in order)
     planned: tuple[Look, ...] = ()
     stop: Stop = "sure"
-    if until is None or sureness < until:
-        short = order[looks.number[order] >= _least(looks, budget)][:_SHORT]
-        planned, stop = _planned(situations, limits, looks.take(short), gains[short], unit, price)
-    after = regret - sum(look.gain for look in planned)
+    if until is None or sureness < until or not outcome.profile.ballots.mask.all():  # what nobody saw may be best
+        short = order[:_SHORT]
+        planned, stop = _planned(situations, limits, looks.take(short), gains[short], unit, price, _NOTHING * now)
+    after = now - sum(look.gain for look in planned)
     in_sigma = outcome.distance_unit != "votes"
     return Plan(
-        planned, offers, regret, max(after, 0.0), sureness, stop, "σ of one look" if in_sigma else "unit of the votes"
+        planned, offers, now, max(after, 0.0), sureness, stop, "σ of one look" if in_sigma else "unit of the votes"
     )
 
 
 def _planned(
-    situations: Situations, limits: Limits, looks: Looks, gains: Array, unit: float, price: float
+    situations: Situations, limits: Limits, looks: Looks, gains: Array, unit: float, price: float, least: float
 ) -> tuple[tuple[Look, ...], Stop]:
     """Take the block that is worth most for its cost, then the next beside it, as far as limits go."""
     planned: list[Look] = []
-    used = Used({}, 0, 0.0)
-    for step in range(_MOST_STEPS):
+    used, large = Used({}, 0, 0.0), looks.number >= _least(looks, limits.budget)
+    known = gains  # of the first step
+    for _ in range(_MOST_STEPS):
         left = limits.allowed(looks, used)
         if not left.any():
-            full = limits.a_round is not None and used.looks >= limits.a_round
-            return tuple(planned), "round" if full else "budget"
-        if step:
+            return tuple(planned), limits.used_up(looks, used)
+        for some in (left & large, left):  # small blocks only where no large one is worth its cost
             gains = np.zeros(len(left))
-            gains[left] = situations.gains(looks.take(left)) / unit
-        worth = np.where(left, gains / looks.cost, -1)
-        best = int(np.argmax(worth))
-        if gains[best] <= max(price * looks.cost[best], _NOTHING):
+            if some.any():
+                gains[some] = known[some] if not planned else situations.gains(looks.take(some)) / unit
+            best = int(np.argmax(np.where(some, gains / looks.cost, -1)))
+            if gains[best] > max(price * looks.cost[best], least):
+                break
+        else:
             return tuple(planned), "nothing"
         report(min(used.cost / limits.budget, 1.0))
-        one = looks.take(np.array([best]))
-        planned.append(limits.named(looks, best, float(gains[best])))
+        one, share = limits.within_round(looks.take(np.array([best])), used)
+        planned.append(limits.named(one, 0, share * float(gains[best])))
         used, situations = used.more(one), situations.after(one)
-    return tuple(planned), "budget"
+    return tuple(planned), "steps"
 
 
 def _decided(profile: Profile, panel: AnyPanel | None, choose: int, seed: int, parameters: dict[str, Any]) -> Outcome:
@@ -272,17 +282,6 @@ def _least(looks: Looks, budget: float) -> float:
     """Return the least number of looks that is planned at once: a large budget is not spent one by one."""
     each = float(np.min(looks.cost / looks.number))
     return max((size for size in BLOCKS if size * each <= budget / _STEPS), default=1)
-
-
-def _regret(outcome: Outcome) -> float:
-    """Return what choosing now costs, expected."""
-    found = outcome.fit.posterior
-    assert found is not None
-    mean, covariance = found.average(found.moments.mean), found.average(inverse(found.moments.precision))
-    apart = found.moments.mean - mean
-    covariance = covariance + found.average(apart[..., None] * apart[..., None, :])
-    mean = np.where(outcome.profile.ballots.mask, mean, -np.inf)
-    return float(gain(mean, covariance, outcome.choose, _DRAWS))
 
 
 def _unit(outcome: Outcome) -> float:
