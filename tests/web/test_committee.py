@@ -103,6 +103,19 @@ def test_a_whole_decision(client):
     assert "Bats" in client.get(f"/o/{organiser}/report.html").text
 
 
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [("localhost:8000", True), ("127.0.0.1", True), ("[::1]:80", True), ("10.0.0.7", False), ("vote.example.org", False)],
+)
+def test_links_that_work_on_this_machine_only_say_so(store, host, local):
+    with TestClient(application(store), base_url=f"http://{host}") as client:
+        made = send(client, "/new", NEW).text
+        organiser = f"/o/{links(made, 'o')[0]}"
+        added = send(client, organiser, {"act": "voters", "voters": "Cleo"}, f"{organiser}/do").text
+        shared = send(client, organiser, {"act": "share"}, f"{organiser}/do").text
+    assert [("on this machine only" in page) for page in (made, added, shared)] == [local] * 3
+
+
 def test_a_ballot_can_be_changed_until_voting_closes(client):
     organiser, (ada, _), _ = set_up(client)
     vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 2})

@@ -1,9 +1,11 @@
 """What every page works with: the store, the answers, the templates; and what was asked for."""
 
 import io
+import ipaddress
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -44,6 +46,15 @@ class Asked:
         """Return the address that was opened, less what is wanted of it."""
         return f"/{self.role}/{self.secret}"
 
+    @property
+    def local(self) -> bool:
+        """Say whether links with this address work on this machine alone."""
+        try:
+            host = urlsplit(self.base).hostname or ""
+            return host == "localhost" or ipaddress.ip_address(host).is_loopback
+        except ValueError:  # a name
+            return False
+
 
 @dataclass(frozen=True)
 class Desk:
@@ -57,7 +68,7 @@ class Desk:
 
     def show(self, asked: Asked, name: str, status: int = 200, **given: Any) -> Response:
         """Return a page whose forms are stamped."""
-        return self.pages.response(name, status, stamp=self.stamps.stamp(asked.secret), **given)
+        return self.pages.response(name, status, stamp=self.stamps.stamp(asked.secret), local=asked.local, **given)
 
     def decision(self, asked: Asked, find: Callable[[str], Decision | None]) -> Decision:
         """Return the decision that a link is of."""
