@@ -105,7 +105,13 @@ def test_a_whole_decision(client):
 
 @pytest.mark.parametrize(
     ("host", "local"),
-    [("localhost:8000", True), ("127.0.0.1", True), ("[::1]:80", True), ("10.0.0.7", False), ("vote.example.org", False)],
+    [
+        ("localhost:8000", True),
+        ("127.0.0.1", True),
+        ("[::1]:80", True),
+        ("10.0.0.7", False),
+        ("vote.example.org", False),
+    ],
 )
 def test_links_that_work_on_this_machine_only_say_so(store, host, local):
     with TestClient(application(store), base_url=f"http://{host}") as client:
@@ -130,9 +136,13 @@ def test_a_ballot_can_be_changed_until_voting_closes(client):
     assert "selected>2</option>" in client.get(f"/v/{ada}").text
 
 
-def test_a_deadline_passes(client):
+def test_a_deadline_passes(client, store):
+    soon = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(minutes=5)).strftime("%Y-%m-%dT%H:%M")
+    organiser, (ada, _), _ = set_up(client, deadline=soon)
+    assert "Voting ends at" in client.get(f"/v/{ada}").text
     past = (datetime.datetime.now(datetime.UTC) - datetime.timedelta(minutes=1)).strftime("%Y-%m-%dT%H:%M")
-    _, (ada, _), _ = set_up(client, deadline=past)
+    decision = store.by_organiser(organiser)
+    store._set(decision, setup=decision.setup.to_dict() | {"deadline": past})
     assert "Voting is over" in client.get(f"/v/{ada}").text
 
 
@@ -231,7 +241,9 @@ def test_what_is_deleted_is_not_in_the_file(client, tmp_path):
         ({"words": "none\nlots = 3"}, "has no count"),
         ({"choose": "3"}, "are no choice"),
         ({"choose": "x"}, "must be a whole number"),
+        ({"words": "not at all = 1\na lot = 3"}, "let it count for 0"),
         ({"deadline": "soon"}, "must be a date and a time"),
+        ({"deadline": "2020-01-01T00:00"}, "the deadline has passed"),
         ({"kind": "novel"}, "is no kind of ballot"),
         ({"limit": "999999"}, "must be between"),
     ],
@@ -255,6 +267,13 @@ def test_mistakes_of_voters_are_sentences(client):
     assert "you have not seen it" in unseen.text
     odd = send(client, link, {f"rank-{by_name['Bats']}": "1", f"seen-{by_name['Bats']}": "loads", "act": "submit"})
     assert "must be one of" in odd.text
+
+
+def test_everybody_can_say_that_they_saw_nothing(client):
+    _, (ada, _), _ = set_up(client, words="some = 3\na lot = 10")
+    words = re.findall(r'<option value="([^"]+)"', client.get(f"/v/{ada}").text)
+    assert words[:3] == ["not at all", "some", "a lot"]
+    assert "Your ballot is in" in vote(client, f"/v/{ada}", {"Bats": 1}).text  # the others were not seen
 
 
 def test_scores_and_favourites_with_numbers(client):

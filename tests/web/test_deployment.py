@@ -2,12 +2,16 @@
 
 import json
 import re
+import signal
+import sqlite3
 import urllib.request
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from servers import Server
 
+from veritally.cli import cli
 from veritally.cli.serve import serve
 
 DEPLOY = Path(__file__).parents[2] / "docs" / "deploy"
@@ -44,3 +48,24 @@ def test_a_proxy_is_believed_only_where_it_is_said_to_be(tmp_path, option, schem
         assert f'href="{scheme}://127.0.0.1' in urllib.request.urlopen(sent).read().decode()
     finally:
         server.stop()
+
+
+@pytest.mark.parametrize("given", ["banana", "*", "10.0.0.1/8", "0.0.0.0/0", "127.0.0.1,", ""])
+def test_a_proxy_is_named_by_its_address(tmp_path, given):
+    said = CliRunner().invoke(cli, ["serve", f"--behind-proxy={given}", "--database", str(tmp_path / "page.db")])
+    assert said.exit_code
+    assert "names no proxy" in said.output
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_when_it_is_told_to_end_everything_is_in_the_file(tmp_path, sign):
+    server = Server(tmp_path / "page.db")
+    urllib.request.urlopen(server.base).close()  # it runs
+    assert (tmp_path / "page.db-wal").exists()
+    server.process.send_signal(sign)
+    assert server.process.wait(20) == 0
+    assert not server.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["page.db"]  # no log is left
+    with sqlite3.connect(tmp_path / "page.db") as file:
+        assert file.execute("SELECT count(*) FROM ballots").fetchone() == (7,)  # of the example

@@ -15,7 +15,8 @@ LONGEST_NAME, LONGEST_TITLE, LONGEST_TEXT = 200, 200, 2000
 MOST_SEEN = 1e9
 MOST_WORDS = 20
 _Read = TypeVar("_Read")
-WORDS = {"not at all": 0.0, "a little": 1.0, "some": 3.0, "a lot": 10.0}
+_UNSEEN = "not at all"
+WORDS = {_UNSEEN: 0.0, "a little": 1.0, "some": 3.0, "a lot": 10.0}
 
 
 class FieldError(InputError):
@@ -110,7 +111,10 @@ def read_field(form: Mapping[str, str], name: str, read: Callable[[str], _Read])
 
 
 def read_words(text: str) -> dict[str, float]:
-    """Read words for how much was seen, one a line, each with its count: ``a lot = 10``."""
+    """Read words for how much was seen, one a line, each with its count: ``a lot = 10``.
+
+    One of them counts for 0: "not at all", if there is no other.
+    """
     if not text.strip():
         return dict(WORDS)
     found: dict[str, float] = {}
@@ -126,6 +130,10 @@ def read_words(text: str) -> dict[str, float]:
         raise InputError(f"{len(found)} words for how much was seen are too many; give at most {MOST_WORDS}")
     if len(found) < 2 or max(found.values()) <= 0:
         raise InputError("give at least two words for how much was seen, one of them with a count above 0")
+    if min(found.values()) > 0:  # else nobody could say so
+        if _UNSEEN in found:
+            raise InputError(f"{quoted(_UNSEEN)} counts for {found[_UNSEEN]:g}; let it count for 0")
+        found[_UNSEEN] = 0.0
     return dict(sorted(found.items(), key=lambda item: item[1]))
 
 
@@ -242,4 +250,7 @@ def _deadline(text: str) -> str:
         raise InputError(f"the deadline is in the year {when.year}; give one that will come")
     if when.tzinfo is not None:
         when = when.astimezone(datetime.UTC)
-    return when.replace(tzinfo=None, second=0, microsecond=0).isoformat(timespec="minutes")
+    now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
+    if (when := when.replace(tzinfo=None, second=0, microsecond=0)) <= now:
+        raise InputError(f"the deadline has passed: it is {now:%Y-%m-%d %H:%M} UTC now; give a later one, or none")
+    return when.isoformat(timespec="minutes")
