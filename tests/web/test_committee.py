@@ -162,12 +162,41 @@ def test_the_open_link_gives_receipts_up_to_its_limit(client):
     for rank in (1, 2):
         response = vote(client, f"/j/{join}", {"Bats": rank, "Water tests": 3 - rank})
         receipts += links(response.text, "v")
-    full = vote(client, f"/j/{join}", {"Bats": 1, "Water tests": 2})
-    assert full.status_code == 409
-    assert "no more can" in full.text
+        if rank == 1:
+            third = ballot(client, f"/j/{join}", {"Bats": 1}) | {"stamp": stamp(client.get(f"/j/{join}").text)}
+    assert "no more can" in client.get(f"/j/{join}").text
+    late = client.post(f"/j/{join}", data=third | {"act": "submit"})  # whose ballot was open already
+    assert late.status_code == 409
+    assert "no more can" in late.text
     vote(client, f"/v/{receipts[1]}", {"Bats": 1, "Water tests": 2})
     rows = list(csv.DictReader(io.StringIO(client.get(f"/o/{organiser}/votes.csv").text)))
     assert sorted(row["rank"] for row in rows if row["alternative"] == "Bats") == ["1", "1"]
+
+
+def test_an_organiser_lets_more_people_vote_by_the_open_link(client):
+    organiser, _, (join,) = set_up(client, voters="", limit="1")
+    page = f"/o/{organiser}"
+    vote(client, f"/j/{join}", {"Bats": 1, "Water tests": 2})
+    assert "1 of up to 1 people have voted by the open link" in client.get(page).text
+    for refused in ("1", "0", "5001", "x"):
+        assert send(client, page, {"act": "limit", "limit": refused}, f"{page}/do").status_code == 400
+    send(client, page, {"act": "limit", "limit": "2"}, f"{page}/do")
+    assert vote(client, f"/j/{join}", {"Bats": 1, "Water tests": 2}).status_code == 200
+    assert "2 of up to 2 people" in client.get(page).text
+    closed, _, _ = set_up(client)
+    none = send(client, f"/o/{closed}", {"act": "limit", "limit": "2"}, f"/o/{closed}/do")
+    assert "no open link" in none.text
+
+
+def test_names_that_stand_twice_are_told(client):
+    made = send(client, "/new", NEW | {"voters": "Ada\nBen\n Ada ", "alternatives": "Bats\nIce\nBats"})
+    assert len(links(made.text, "v")) == 2
+    assert "Ada stood there more than once; one link was made." in made.text
+    assert "Bats stood there more than once; voters see it once." in made.text
+    assert "Ben stood" not in made.text
+    page = f"/o/{links(made.text, 'o')[0]}"
+    added = send(client, page, {"act": "voters", "voters": "Cleo\nAda"}, f"{page}/do")
+    assert "Ada had a link before" in added.text
 
 
 def test_anonymous_ballots_lose_their_voters_when_voting_closes(client, store):
@@ -291,6 +320,25 @@ def test_scores_and_favourites_with_numbers(client):
         assert [row["count"] for row in rows] == ["12.0", "3.0"]
         (outcome,) = json.loads(answer(client, f"/o/{organiser}") and client.get(f"/o/{organiser}/answer.json").text)
         assert outcome["winner"] == "Bats", field
+
+
+def test_scores_stay_between_the_lowest_and_the_highest(client, store):
+    organiser, (ada, _), _ = set_up(client, kind="scores", lowest="0", highest="10")
+    link = f"/v/{ada}"
+    assert "from 0 to 10" in client.get(link).text
+    number = numbers(client, link)["Bats"]
+    for score in ("10,5", "-1"):
+        refused = send(client, link, {f"seen-{number}": "some", f"score-{number}": score, "act": "review"})
+        assert refused.status_code == 400
+        assert "must be from 0 to 10" in refused.text
+    kept = send(client, link, {f"seen-{number}": "some", f"score-{number}": "9,5", "act": "submit"})
+    assert 'value="9.5"' in kept.text
+    old = store.by_organiser(organiser).setup.to_dict()
+    del old["lowest"], old["highest"]  # as an earlier version kept it
+    store._set(store.by_organiser(organiser), setup=old)
+    assert store.by_organiser(organiser).setup.range == ""
+    for wrong in ({"lowest": "5", "highest": "5"}, {"lowest": "low"}):
+        assert send(client, "/new", NEW | {"kind": "scores"} | wrong).status_code == 400
 
 
 def test_a_vote_file_leads_to_the_answer(client):

@@ -3,6 +3,7 @@
 import datetime
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
@@ -41,6 +42,8 @@ class Setup:
         What "seen" means: words and their counts; empty for a number.
     unit
         What a number counts, such as "papers read".
+    lowest, highest
+        Between which scores must be; none where there is no bound.
     choose
         How many alternatives are chosen.
     deadline
@@ -60,6 +63,8 @@ class Setup:
     text: str = ""
     words: Mapping[str, float] = field(default_factory=lambda: dict(WORDS))
     unit: str = ""
+    lowest: float | None = None
+    highest: float | None = None
     choose: int = 1
     deadline: str = ""
     named: bool = True
@@ -70,6 +75,15 @@ class Setup:
     def to_dict(self) -> dict[str, Any]:
         """Return plain objects, ready for JSON."""
         return asdict(self) | {"words": dict(self.words)}
+
+    @property
+    def range(self) -> str:
+        """Return in words between which scores must be."""
+        if self.lowest is not None and self.highest is not None:
+            return f"from {self.lowest:g} to {self.highest:g}"
+        if self.lowest is not None:
+            return f"{self.lowest:g} or more"
+        return "" if self.highest is None else f"{self.highest:g} or less"
 
     def over(self, now: datetime.datetime) -> bool:
         """Say whether the deadline has passed."""
@@ -87,12 +101,18 @@ def read_setup(form: Mapping[str, str]) -> Setup:
     def field(name: str, read: Callable[[str], _Read]) -> _Read:
         return read_field(form, name, read)
 
+    lowest = field("lowest", lambda text: _bound(text, "the lowest score")) if kind == "scores" else None
+    highest = field("highest", lambda text: _bound(text, "the highest score")) if kind == "scores" else None
+    if lowest is not None and highest is not None and lowest >= highest:
+        raise FieldError(f"the highest score must be above the lowest, which is {lowest:g}", "highest")
     return Setup(
         title=field("title", lambda text: clean_text(text, "the title", LONGEST_TITLE, needed=True)),
         kind=kind,  # type: ignore[arg-type]
         text=field("text", lambda text: clean_text(text, "the text for voters", LONGEST_TEXT)),
         words=field("words", read_words) if form.get("seen", "words") == "words" else {},
         unit=field("unit", lambda text: clean_text(text, "what is counted", LONGEST_NAME)),
+        lowest=lowest,
+        highest=highest,
         choose=field("choose", lambda text: whole(text or "1", "how many are chosen", 1, MOST_ALTERNATIVES)),
         deadline=field("deadline", _deadline),
         named=form.get("ballots", "named") != "anonymous",
@@ -139,14 +159,21 @@ def read_words(text: str) -> dict[str, float]:
 
 def read_names(text: str, what: str, most: int) -> list[str]:
     """Read names, one a line or pasted from a sheet (the first column counts); each once."""
-    names: dict[str, None] = {}
-    for line in text.splitlines():
-        name = clean_text(line.split("\t")[0], what, LONGEST_NAME)
-        if name:
-            names[name] = None
+    names = _counts(text, what)
     if len(names) > most:
         raise InputError(f"{len(names)} names for {what}; at most {most} can be given")
     return list(names)
+
+
+def repeated_names(text: str, what: str) -> list[str]:
+    """Return the names that were given more than once."""
+    return [name for name, times in _counts(text, what).items() if times > 1]
+
+
+def _counts(text: str, what: str) -> Counter[str]:
+    """Return how often each name was given, in the order of the names."""
+    names = (clean_text(line.split("\t")[0], what, LONGEST_NAME) for line in text.splitlines())
+    return Counter(name for name in names if name)
 
 
 def read_ballot(form: Mapping[str, str], setup: Setup, alternatives: Sequence[tuple[int, str]]) -> dict[str, Any]:
@@ -173,7 +200,7 @@ def _read_own(form: Mapping[str, str], setup: Setup, number: int, name: str, mos
         own["rank"] = read_field(form, f"rank-{number}", lambda text: whole(text, what, 1, most))
     if setup.kind == "scores" and is_given("score"):
         what = f"the score of {quoted(name)}"
-        own["score"] = read_field(form, f"score-{number}", lambda text: _number(text, what, least=-MOST_SEEN))
+        own["score"] = read_field(form, f"score-{number}", lambda text: _score(text, what, setup))
     if setup.kind == "favourite" and form.get("favourite", "") == str(number):
         own["favourite"] = True
     if len(own) > 1 and not counted(seen, setup):
@@ -235,6 +262,17 @@ def _number(text: str, what: str, least: float = 0.0) -> float:
     if not least <= number <= MOST_SEEN:  # also refuses what is no number
         raise InputError(f"{what} must be between {least:g} and {MOST_SEEN:g}, not {quoted(text)}")
     return number
+
+
+def _bound(text: str, what: str) -> float | None:
+    return _number(text, what, least=-MOST_SEEN) if text.strip() else None
+
+
+def _score(text: str, what: str, setup: Setup) -> float:
+    score = _number(text, what, least=-MOST_SEEN)
+    if (setup.lowest is not None and score < setup.lowest) or (setup.highest is not None and score > setup.highest):
+        raise InputError(f"{what} must be {setup.range}, not {score:g}")
+    return score
 
 
 def _deadline(text: str) -> str:

@@ -13,7 +13,7 @@ from veritally.errors import InputError
 from veritally.web.decisions import counted, read_ballot
 from veritally.web.desk import NOWHERE, Asked, Desk
 from veritally.web.links import new_secret
-from veritally.web.store import ClosedError, Decision
+from veritally.web.store import ClosedError, Decision, full
 
 
 def vote(desk: Desk, asked: Asked) -> Response:
@@ -36,6 +36,9 @@ def join(desk: Desk, asked: Asked) -> Response:
     order = (asked.form or {}).get("order", "")
     if len(order) != len(new_secret()):  # it also is the receipt, so that a ballot sent twice counts once
         order = new_secret()
+
+    if asked.form is None and not decision.closed and desk.store.came(decision) >= decision.setup.limit:
+        return desk.show(asked, "said.html", title=decision.setup.title, said=f"{full(decision.setup.limit)}.")
 
     def keep(given: Mapping[str, Any]) -> Response:
         desk.store.vote_by_open_link(decision, given, order)
