@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 from starlette.testclient import TestClient
 
+from veritally.web.answers import unclear
 from veritally.web.app import application
 from veritally.web.decisions import Setup
 from veritally.web.demo import make_demo
@@ -64,7 +65,7 @@ def ballot(client, link, ranks, seen="a lot"):
 def vote(client, link, ranks, seen="a lot"):
     fields = ballot(client, link, ranks, seen)
     review = send(client, link, fields | {"act": "review"})
-    assert "Your ballot" in review.text
+    assert "Not submitted yet" in review.text
     hidden = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', review.text))
     return client.post(link, data={name: html.unescape(x) for name, x in hidden.items()} | {"act": "submit"})
 
@@ -98,7 +99,7 @@ def test_a_whole_decision(client):
     rows = list(csv.DictReader(io.StringIO(client.get(f"/o/{organiser}/votes.csv").text)))
     assert rows[0] == {"voter": "Ada", "alternative": "Bats", "rank": "1", "count": "10.0"}
     assert {row["alternative"] for row in rows} == {"Bats", "Water tests", "'=HYPERLINK(1)"}
-    (outcome,) = json.loads(client.get(f"/o/{organiser}/answer.json").text)
+    outcome = json.loads(client.get(f"/o/{organiser}/answer.json").text)
     assert outcome["winner"] == "Bats"
     assert "Bats" in client.get(f"/o/{organiser}/report.html").text
 
@@ -220,9 +221,34 @@ def test_ballots_of_named_voters_are_not_shown_unless_voters_were_told(client):
     vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 2})
     assert "rank 1" not in client.get(f"/o/{organiser}").text
     assert "selected>1</option>" not in client.get(f"/v/{ada}").text  # whoever made the link could look
-    assert "when voting is closed" in client.get(f"/o/{organiser}/votes.csv").text
+    for page in ("", "/answer"):
+        assert "votes.csv" not in client.get(f"/o/{organiser}{page}").text
+    assert "when voting is closed" in client.get(f"/o/{organiser}").text
+    refused = client.get(f"/o/{organiser}/votes.csv").text
+    assert "when voting is closed" in refused
+    assert f'href="/o/{organiser}"' in refused
     send(client, f"/o/{organiser}", {"act": "close"}, f"/o/{organiser}/do")
+    assert "votes.csv" in client.get(f"/o/{organiser}").text
     assert "Ada" not in client.get(f"/o/{organiser}/votes.csv").text
+
+
+@pytest.mark.parametrize("ballots", ["named", "anonymous"])
+def test_who_gave_a_hidden_ballot_is_thanked_and_can_vote_again(client, store, ballots):
+    organiser, (ada, _), _ = set_up(client, ballots=ballots)
+    link = f"/v/{ada}"
+    thanks = vote(client, link, {"Bats": 1, "Water tests": 2})
+    assert "Your ballot is in" in thanks.text
+    assert "<legend>" not in thanks.text
+    again = client.post(link, data={"stamp": stamp(thanks.text), "act": "again"})
+    assert "a new one replaces it" in again.text
+    assert "selected" not in again.text
+    fields = dict.fromkeys(re.findall(r'name="(seen-\d+)"', again.text), "a lot")
+    fields |= {name.replace("seen", "rank"): "1" for name in fields}
+    review = client.post(link, data={"stamp": stamp(again.text), "act": "review"} | fields)
+    assert "1 (tied)" in review.text
+    client.post(link, data={"stamp": stamp(again.text), "act": "submit"} | fields)
+    ((_, given),) = store.given(store.by_organiser(organiser))
+    assert {own["rank"] for own in given.values()} == {1}
 
 
 def test_an_organiser_changes_copies_shares_and_deletes(client, store, tmp_path):
@@ -245,6 +271,7 @@ def test_an_organiser_changes_copies_shares_and_deletes(client, store, tmp_path)
     assert "0 of 3 have voted" in client.get(f"/o/{copied}").text
     kept = send(client, page, {"act": "delete"}, f"{page}/do")
     assert "nothing was deleted" in kept.text.lower()
+    assert f'href="{page}"' in kept.text  # the way back
     send(client, page, {"act": "delete", "sure": "yes"}, f"{page}/do")
     assert client.get(page).status_code == 404
     assert client.get(f"/v/{ada}").status_code == 404
@@ -318,7 +345,7 @@ def test_scores_and_favourites_with_numbers(client):
         send(client, link, fields | {"act": "submit"})
         rows = list(csv.DictReader(io.StringIO(client.get(f"/o/{organiser}/votes.csv").text)))
         assert [row["count"] for row in rows] == ["12.0", "3.0"]
-        (outcome,) = json.loads(answer(client, f"/o/{organiser}") and client.get(f"/o/{organiser}/answer.json").text)
+        outcome = json.loads(answer(client, f"/o/{organiser}") and client.get(f"/o/{organiser}/answer.json").text)
         assert outcome["winner"] == "Bats", field
 
 
@@ -348,10 +375,38 @@ def test_a_vote_file_leads_to_the_answer(client):
     link = response.headers["location"].removesuffix("/answer")
     assert "x" in answer(client, link)
     assert client.get(f"{link}/votes.csv").content == content
+    page = client.get(link).text
+    assert "only way to delete it" in page
+    assert not re.search("ballot|voting|voters", page, re.IGNORECASE)
     bad = client.post(
         "/file", data=given, files={"file": ("votes.csv", b"nothing,here\n1,2\n")}, follow_redirects=False
     )
     assert "column" in answer(client, bad.headers["location"].removesuffix("/answer"))
+
+
+def test_what_nobody_has_seen_is_named(client):
+    organiser, (ada, ben), _ = set_up(client)
+    vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 2})
+    assert "Not seen by anybody yet: =HYPERLINK(1)." in answer(client, f"/o/{organiser}")
+    vote(client, f"/v/{ben}", {"=HYPERLINK(1)": 1})
+    assert "Not seen by anybody" not in answer(client, f"/o/{organiser}")
+
+
+def test_an_answer_that_is_not_clear_says_so_first(client):
+    organiser, (ada, ben), _ = set_up(client)
+    vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 1, "=HYPERLINK(1)": 1})
+    vote(client, f"/v/{ben}", {"Bats": 1, "Water tests": 1, "=HYPERLINK(1)": 1})
+    page = answer(client, f"/o/{organiser}")
+    assert re.search(r"Too close to call: .* has only a \d\d% chance of being best\.", page)
+
+
+def test_in_which_words_an_answer_is_not_clear():
+    one = {"winner": "x", "p_best": {"x": 0.18, "y": 0.17}}
+    assert unclear([one]) == "Too close to call: x has only an 18% chance of being best."
+    assert unclear([one | {"p_best": {"x": 0.5}}]) == ""
+    assert unclear([one, one]) == unclear([]) == unclear([{"winner": "x"}]) == ""
+    two = {"winner": "x", "chosen": ["x", "y"], "p_best": {"x": 0.9}, "p_chosen": {"x": 0.9, "y": 0.004}}
+    assert unclear([two]).endswith("y has only a chance of less than 1% of being among the best 2.")
 
 
 def test_the_example_is_there_from_the_first_start_on(store):

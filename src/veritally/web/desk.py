@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from veritally.errors import InputError
 from veritally.web.answers import Answers
 from veritally.web.links import Stamps
 from veritally.web.pages import HEADERS, Pages
@@ -69,6 +70,10 @@ class Desk:
     def show(self, asked: Asked, name: str, status: int = 200, **given: Any) -> Response:
         """Return a page whose forms are stamped."""
         return self.pages.response(name, status, stamp=self.stamps.stamp(asked.secret), local=asked.local, **given)
+
+    def refusal(self, asked: Asked, mistake: InputError) -> Response:
+        """Return a page that says why something cannot be done, with a way back to the decision."""
+        return self.show(asked, "said.html", 400, title="Not possible", said=str(mistake), back=asked.link)
 
     def decision(self, asked: Asked, find: Callable[[str], Decision | None]) -> Decision:
         """Return the decision that a link is of."""

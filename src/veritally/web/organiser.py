@@ -71,7 +71,14 @@ def organise(desk: Desk, asked: Asked) -> Response:
 
 
 def act(desk: Desk, asked: Asked) -> Response:
-    """Do what the organiser asks for."""
+    """Do what the organiser asks for, or say why not."""
+    try:
+        return _act(desk, asked)
+    except InputError as mistake:
+        return desk.refusal(asked, mistake)
+
+
+def _act(desk: Desk, asked: Asked) -> Response:
     store, form, what = desk.store, asked.form or {}, (asked.form or {}).get("act", "")
     decision = desk.decision(asked, store.by_organiser)
     if what == "voters":
@@ -93,7 +100,8 @@ def act(desk: Desk, asked: Asked) -> Response:
         if form.get("sure") != "yes":
             raise InputError("nothing was deleted; tick the box to say that you are sure")
         store.delete(decision)
-        return desk.show(asked, "said.html", title="Deleted", said="The decision and all its ballots are deleted.")
+        deleted = "The decision and all its ballots" if decision.upload is None else "The file and its answer"
+        return desk.show(asked, "said.html", title="Deleted", said=f"{deleted} are deleted.")
     if what == "alternatives":
         store.add_alternatives(decision, read_names(form.get("alternatives", ""), "alternatives", MOST_ALTERNATIVES))
     elif what == "limit":

@@ -60,6 +60,13 @@ class Decision(NamedTuple):
         """Whether it takes no more ballots."""
         return self.closed or self.setup.over(datetime.datetime.now(datetime.UTC))
 
+    @property
+    def unsaved(self) -> str:
+        """Why the votes cannot be saved; empty if they can."""
+        if self.setup.readable or self.closed:
+            return ""
+        return "the votes can be saved when voting is closed: until then they would tell who gave which"
+
 
 class Voter(NamedTuple):
     """Who came by a link, and the ballot that was given."""

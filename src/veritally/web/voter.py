@@ -2,6 +2,7 @@
 
 import contextlib
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -61,8 +62,12 @@ def _ballot(
     shown |= {"decision": decision, "alternatives": alternatives, "voted": given is not None}
     if decision.closed:
         return desk.show(asked, "closed.html", late=form is not None, **shown)
-    if form is None:  # whoever makes new links must not see a ballot that nobody else is to see
-        filled = _filled(given) if decision.setup.readable or not shown["person"] else {}
+    # Whoever makes new links must not see a ballot that nobody else is to see.
+    hidden = given is not None and bool(shown["person"]) and not decision.setup.readable
+    if form is None and hidden:
+        return desk.show(asked, "thanks.html", **shown)
+    if form is None or form.get("act") == "again":
+        filled = {} if hidden else _filled(given)
         return desk.show(asked, "ballot.html", filled=filled, problem="", field="", **shown)
     try:
         read = read_ballot(form, decision.setup, alternatives)
@@ -102,11 +107,12 @@ def _lines(
 ) -> list[tuple[str, str, str]]:
     """Return a ballot in words, the best first: vote, name, how much was seen."""
     setup, rows = decision.setup, []
+    ranks = Counter(own.get("rank") for own in given.values())
     for number, name in alternatives:
         own = given[str(number)]
         seen = own["seen"] if isinstance(own["seen"], str) else f"{own['seen']:g} {setup.unit}".strip()
         if "rank" in own:
-            vote, key = f"{own['rank']}", (0, own["rank"])
+            vote, key = f"{own['rank']}{' (tied)' if ranks[own['rank']] > 1 else ''}", (0, own["rank"])
         elif "score" in own:
             vote, key = f"{own['score']:g}", (0, -own["score"])
         elif own.get("favourite"):
