@@ -13,6 +13,8 @@ from servers import Server
 
 from veritally.cli import cli
 from veritally.cli.serve import serve
+from veritally.web.decisions import Setup
+from veritally.web.store import Store
 
 DEPLOY = Path(__file__).parents[2] / "docs" / "deploy"
 
@@ -69,3 +71,20 @@ def test_when_it_is_told_to_end_everything_is_in_the_file(tmp_path, sign):
     assert [path.name for path in tmp_path.iterdir()] == ["page.db"]  # no log is left
     with sqlite3.connect(tmp_path / "page.db") as file:
         assert file.execute("SELECT count(*) FROM ballots").fetchone() == (7,)  # of the example
+
+
+def test_a_decision_is_deleted_as_the_page_says(tmp_path):
+    text = (DEPLOY.parent / "run-the-page.md").read_text()
+    statement = re.search(r'sqlite3 page.db "(PRAGMA foreign_keys.*)"$', text, re.MULTILINE)[1]
+    store = Store(f"sqlite:///{tmp_path / 'page.db'}")
+    gone, links = store.create(Setup("Best poster"), ["x", "y"], ["Ada"])
+    kept, _ = store.create(Setup("Best paper"), ["x", "y"], ["Ben"])
+    voter = store.by_voter(links["Ada"])
+    store.vote(voter, {str(number): {"seen": "some", "rank": 1} for number, _ in voter.decision.alternatives})
+    with sqlite3.connect(tmp_path / "page.db") as file:
+        file.executescript(statement)
+        left = {name: file.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in ("voters", "ballots")}
+    assert left == {"voters": 1, "ballots": 0}
+    assert store.by_organiser(gone) is None
+    assert store.by_organiser(kept) is not None
+    store.close()
