@@ -200,6 +200,16 @@ def test_names_that_stand_twice_are_told(client):
     assert "Ada had a link before" in added.text
 
 
+def test_links_open_in_a_new_tab_and_a_new_one_is_asked_for_twice(client):
+    made = send(client, "/new", NEW | {"limit": "3"}).text
+    opened = re.findall(r'<a class="link"[^>]*>', made)
+    assert len(opened) == 4
+    assert all('target="_blank" rel="noopener"' in link for link in opened)
+    assert "Reloading this page makes another decision" in made
+    page = client.get(f"/o/{links(made, 'o')[0]}").text
+    assert len(re.findall(r"<details><summary[^>]*>New link</summary>.*?the old one becomes void", page)) == 2
+
+
 def test_anonymous_ballots_lose_their_voters_when_voting_closes(client, store):
     organiser, (ada, ben), _ = set_up(client, ballots="anonymous")
     vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 2})
