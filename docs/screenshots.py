@@ -30,7 +30,7 @@ VOTES = {
     "Fay": ("CIQBL", ("a lot", "a lot", "some", "a little", "a little")),
 }
 # Links are secrets of a server that is gone; the pictures have the address of one that might be.
-SHOWN = """() => { for (const link of document.querySelectorAll("a.link"))
+SHOWN = """() => { document.querySelector(".here")?.remove(); for (const link of document.querySelectorAll("a.link"))
     link.textContent = link.textContent.replace(/http:..[^/]*/, "https://vote.example.org") }"""
 
 

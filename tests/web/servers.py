@@ -28,15 +28,16 @@ class Server:
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
-        self._close()
+        self.close()
 
     def stop(self):
         """End the page as Ctrl-C does; return what it wrote to stderr."""
         self.process.send_signal(signal.SIGINT)
         self.process.wait(20)
-        return self._close()
+        return self.close()
 
-    def _close(self):
+    def close(self):
+        """Return what it wrote to stderr, once it has ended."""
         errors = self.process.stderr.read()
         self.process.stdout.close()
         self.process.stderr.close()

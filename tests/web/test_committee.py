@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 from starlette.testclient import TestClient
 
+from veritally.web.answers import unclear
 from veritally.web.app import application
 from veritally.web.decisions import Setup
 from veritally.web.demo import make_demo
@@ -64,7 +65,7 @@ def ballot(client, link, ranks, seen="a lot"):
 def vote(client, link, ranks, seen="a lot"):
     fields = ballot(client, link, ranks, seen)
     review = send(client, link, fields | {"act": "review"})
-    assert "Your ballot" in review.text
+    assert "Not submitted yet" in review.text
     hidden = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', review.text))
     return client.post(link, data={name: html.unescape(x) for name, x in hidden.items()} | {"act": "submit"})
 
@@ -98,9 +99,28 @@ def test_a_whole_decision(client):
     rows = list(csv.DictReader(io.StringIO(client.get(f"/o/{organiser}/votes.csv").text)))
     assert rows[0] == {"voter": "Ada", "alternative": "Bats", "rank": "1", "count": "10.0"}
     assert {row["alternative"] for row in rows} == {"Bats", "Water tests", "'=HYPERLINK(1)"}
-    (outcome,) = json.loads(client.get(f"/o/{organiser}/answer.json").text)
+    outcome = json.loads(client.get(f"/o/{organiser}/answer.json").text)
     assert outcome["winner"] == "Bats"
     assert "Bats" in client.get(f"/o/{organiser}/report.html").text
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [
+        ("localhost:8000", True),
+        ("127.0.0.1", True),
+        ("[::1]:80", True),
+        ("10.0.0.7", False),
+        ("vote.example.org", False),
+    ],
+)
+def test_links_that_work_on_this_machine_only_say_so(store, host, local):
+    with TestClient(application(store), base_url=f"http://{host}") as client:
+        made = send(client, "/new", NEW).text
+        organiser = f"/o/{links(made, 'o')[0]}"
+        added = send(client, organiser, {"act": "voters", "voters": "Cleo"}, f"{organiser}/do").text
+        shared = send(client, organiser, {"act": "share"}, f"{organiser}/do").text
+    assert [("on this machine only" in page) for page in (made, added, shared)] == [local] * 3
 
 
 def test_a_ballot_can_be_changed_until_voting_closes(client):
@@ -117,9 +137,13 @@ def test_a_ballot_can_be_changed_until_voting_closes(client):
     assert "selected>2</option>" in client.get(f"/v/{ada}").text
 
 
-def test_a_deadline_passes(client):
+def test_a_deadline_passes(client, store):
+    soon = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(minutes=5)).strftime("%Y-%m-%dT%H:%M")
+    organiser, (ada, _), _ = set_up(client, deadline=soon)
+    assert "Voting ends at" in client.get(f"/v/{ada}").text
     past = (datetime.datetime.now(datetime.UTC) - datetime.timedelta(minutes=1)).strftime("%Y-%m-%dT%H:%M")
-    _, (ada, _), _ = set_up(client, deadline=past)
+    decision = store.by_organiser(organiser)
+    store._set(decision, setup=decision.setup.to_dict() | {"deadline": past})
     assert "Voting is over" in client.get(f"/v/{ada}").text
 
 
@@ -139,12 +163,51 @@ def test_the_open_link_gives_receipts_up_to_its_limit(client):
     for rank in (1, 2):
         response = vote(client, f"/j/{join}", {"Bats": rank, "Water tests": 3 - rank})
         receipts += links(response.text, "v")
-    full = vote(client, f"/j/{join}", {"Bats": 1, "Water tests": 2})
-    assert full.status_code == 409
-    assert "no more can" in full.text
+        if rank == 1:
+            third = ballot(client, f"/j/{join}", {"Bats": 1}) | {"stamp": stamp(client.get(f"/j/{join}").text)}
+    assert "no more can" in client.get(f"/j/{join}").text
+    late = client.post(f"/j/{join}", data=third | {"act": "submit"})  # whose ballot was open already
+    assert late.status_code == 409
+    assert "no more can" in late.text
     vote(client, f"/v/{receipts[1]}", {"Bats": 1, "Water tests": 2})
     rows = list(csv.DictReader(io.StringIO(client.get(f"/o/{organiser}/votes.csv").text)))
     assert sorted(row["rank"] for row in rows if row["alternative"] == "Bats") == ["1", "1"]
+
+
+def test_an_organiser_lets_more_people_vote_by_the_open_link(client):
+    organiser, _, (join,) = set_up(client, voters="", limit="1")
+    page = f"/o/{organiser}"
+    vote(client, f"/j/{join}", {"Bats": 1, "Water tests": 2})
+    assert "1 of up to 1 people have voted by the open link" in client.get(page).text
+    for refused in ("1", "0", "5001", "x"):
+        assert send(client, page, {"act": "limit", "limit": refused}, f"{page}/do").status_code == 400
+    send(client, page, {"act": "limit", "limit": "2"}, f"{page}/do")
+    assert vote(client, f"/j/{join}", {"Bats": 1, "Water tests": 2}).status_code == 200
+    assert "2 of up to 2 people" in client.get(page).text
+    closed, _, _ = set_up(client)
+    none = send(client, f"/o/{closed}", {"act": "limit", "limit": "2"}, f"/o/{closed}/do")
+    assert "no open link" in none.text
+
+
+def test_names_that_stand_twice_are_told(client):
+    made = send(client, "/new", NEW | {"voters": "Ada\nBen\n Ada ", "alternatives": "Bats\nIce\nBats"})
+    assert len(links(made.text, "v")) == 2
+    assert "Ada stood there more than once; one link was made." in made.text
+    assert "Bats stood there more than once; voters see it once." in made.text
+    assert "Ben stood" not in made.text
+    page = f"/o/{links(made.text, 'o')[0]}"
+    added = send(client, page, {"act": "voters", "voters": "Cleo\nAda"}, f"{page}/do")
+    assert "Ada had a link before" in added.text
+
+
+def test_links_open_in_a_new_tab_and_a_new_one_is_asked_for_twice(client):
+    made = send(client, "/new", NEW | {"limit": "3"}).text
+    opened = re.findall(r'<a class="link"[^>]*>', made)
+    assert len(opened) == 4
+    assert all('target="_blank" rel="noopener"' in link for link in opened)
+    assert "Reloading this page makes another decision" in made
+    page = client.get(f"/o/{links(made, 'o')[0]}").text
+    assert len(re.findall(r"<details><summary[^>]*>New link</summary>.*?the old one becomes void", page)) == 2
 
 
 def test_anonymous_ballots_lose_their_voters_when_voting_closes(client, store):
@@ -168,9 +231,34 @@ def test_ballots_of_named_voters_are_not_shown_unless_voters_were_told(client):
     vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 2})
     assert "rank 1" not in client.get(f"/o/{organiser}").text
     assert "selected>1</option>" not in client.get(f"/v/{ada}").text  # whoever made the link could look
-    assert "when voting is closed" in client.get(f"/o/{organiser}/votes.csv").text
+    for page in ("", "/answer"):
+        assert "votes.csv" not in client.get(f"/o/{organiser}{page}").text
+    assert "when voting is closed" in client.get(f"/o/{organiser}").text
+    refused = client.get(f"/o/{organiser}/votes.csv").text
+    assert "when voting is closed" in refused
+    assert f'href="/o/{organiser}"' in refused
     send(client, f"/o/{organiser}", {"act": "close"}, f"/o/{organiser}/do")
+    assert "votes.csv" in client.get(f"/o/{organiser}").text
     assert "Ada" not in client.get(f"/o/{organiser}/votes.csv").text
+
+
+@pytest.mark.parametrize("ballots", ["named", "anonymous"])
+def test_who_gave_a_hidden_ballot_is_thanked_and_can_vote_again(client, store, ballots):
+    organiser, (ada, _), _ = set_up(client, ballots=ballots)
+    link = f"/v/{ada}"
+    thanks = vote(client, link, {"Bats": 1, "Water tests": 2})
+    assert "Your ballot is in" in thanks.text
+    assert "<legend>" not in thanks.text
+    again = client.post(link, data={"stamp": stamp(thanks.text), "act": "again"})
+    assert "a new one replaces it" in again.text
+    assert "selected" not in again.text
+    fields = dict.fromkeys(re.findall(r'name="(seen-\d+)"', again.text), "a lot")
+    fields |= {name.replace("seen", "rank"): "1" for name in fields}
+    review = client.post(link, data={"stamp": stamp(again.text), "act": "review"} | fields)
+    assert "1 (tied)" in review.text
+    client.post(link, data={"stamp": stamp(again.text), "act": "submit"} | fields)
+    ((_, given),) = store.given(store.by_organiser(organiser))
+    assert {own["rank"] for own in given.values()} == {1}
 
 
 def test_an_organiser_changes_copies_shares_and_deletes(client, store, tmp_path):
@@ -193,6 +281,7 @@ def test_an_organiser_changes_copies_shares_and_deletes(client, store, tmp_path)
     assert "0 of 3 have voted" in client.get(f"/o/{copied}").text
     kept = send(client, page, {"act": "delete"}, f"{page}/do")
     assert "nothing was deleted" in kept.text.lower()
+    assert f'href="{page}"' in kept.text  # the way back
     send(client, page, {"act": "delete", "sure": "yes"}, f"{page}/do")
     assert client.get(page).status_code == 404
     assert client.get(f"/v/{ada}").status_code == 404
@@ -218,7 +307,9 @@ def test_what_is_deleted_is_not_in_the_file(client, tmp_path):
         ({"words": "none\nlots = 3"}, "has no count"),
         ({"choose": "3"}, "are no choice"),
         ({"choose": "x"}, "must be a whole number"),
+        ({"words": "not at all = 1\na lot = 3"}, "let it count for 0"),
         ({"deadline": "soon"}, "must be a date and a time"),
+        ({"deadline": "2020-01-01T00:00"}, "the deadline has passed"),
         ({"kind": "novel"}, "is no kind of ballot"),
         ({"limit": "999999"}, "must be between"),
     ],
@@ -244,6 +335,13 @@ def test_mistakes_of_voters_are_sentences(client):
     assert "must be one of" in odd.text
 
 
+def test_everybody_can_say_that_they_saw_nothing(client):
+    _, (ada, _), _ = set_up(client, words="some = 3\na lot = 10")
+    words = re.findall(r'<option value="([^"]+)"', client.get(f"/v/{ada}").text)
+    assert words[:3] == ["not at all", "some", "a lot"]
+    assert "Your ballot is in" in vote(client, f"/v/{ada}", {"Bats": 1}).text  # the others were not seen
+
+
 def test_scores_and_favourites_with_numbers(client):
     for kind, field in (("scores", "score"), ("favourite", "favourite")):
         organiser, (ada, _), _ = set_up(client, kind=kind, seen="number", unit="hours")
@@ -257,8 +355,27 @@ def test_scores_and_favourites_with_numbers(client):
         send(client, link, fields | {"act": "submit"})
         rows = list(csv.DictReader(io.StringIO(client.get(f"/o/{organiser}/votes.csv").text)))
         assert [row["count"] for row in rows] == ["12.0", "3.0"]
-        (outcome,) = json.loads(answer(client, f"/o/{organiser}") and client.get(f"/o/{organiser}/answer.json").text)
+        outcome = json.loads(answer(client, f"/o/{organiser}") and client.get(f"/o/{organiser}/answer.json").text)
         assert outcome["winner"] == "Bats", field
+
+
+def test_scores_stay_between_the_lowest_and_the_highest(client, store):
+    organiser, (ada, _), _ = set_up(client, kind="scores", lowest="0", highest="10")
+    link = f"/v/{ada}"
+    assert "from 0 to 10" in client.get(link).text
+    number = numbers(client, link)["Bats"]
+    for score in ("10,5", "-1"):
+        refused = send(client, link, {f"seen-{number}": "some", f"score-{number}": score, "act": "review"})
+        assert refused.status_code == 400
+        assert "must be from 0 to 10" in refused.text
+    kept = send(client, link, {f"seen-{number}": "some", f"score-{number}": "9,5", "act": "submit"})
+    assert 'value="9.5"' in kept.text
+    old = store.by_organiser(organiser).setup.to_dict()
+    del old["lowest"], old["highest"]  # as an earlier version kept it
+    store._set(store.by_organiser(organiser), setup=old)
+    assert store.by_organiser(organiser).setup.range == ""
+    for wrong in ({"lowest": "5", "highest": "5"}, {"lowest": "low"}):
+        assert send(client, "/new", NEW | {"kind": "scores"} | wrong).status_code == 400
 
 
 def test_a_vote_file_leads_to_the_answer(client):
@@ -268,10 +385,38 @@ def test_a_vote_file_leads_to_the_answer(client):
     link = response.headers["location"].removesuffix("/answer")
     assert "x" in answer(client, link)
     assert client.get(f"{link}/votes.csv").content == content
+    page = client.get(link).text
+    assert "only way to delete it" in page
+    assert not re.search("ballot|voting|voters", page, re.IGNORECASE)
     bad = client.post(
         "/file", data=given, files={"file": ("votes.csv", b"nothing,here\n1,2\n")}, follow_redirects=False
     )
     assert "column" in answer(client, bad.headers["location"].removesuffix("/answer"))
+
+
+def test_what_nobody_has_seen_is_named(client):
+    organiser, (ada, ben), _ = set_up(client)
+    vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 2})
+    assert "Not seen by anybody yet: =HYPERLINK(1)." in answer(client, f"/o/{organiser}")
+    vote(client, f"/v/{ben}", {"=HYPERLINK(1)": 1})
+    assert "Not seen by anybody" not in answer(client, f"/o/{organiser}")
+
+
+def test_an_answer_that_is_not_clear_says_so_first(client):
+    organiser, (ada, ben), _ = set_up(client)
+    vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 1, "=HYPERLINK(1)": 1})
+    vote(client, f"/v/{ben}", {"Bats": 1, "Water tests": 1, "=HYPERLINK(1)": 1})
+    page = answer(client, f"/o/{organiser}")
+    assert re.search(r"Too close to call: .* has only a \d\d% chance of being best\.", page)
+
+
+def test_in_which_words_an_answer_is_not_clear():
+    one = {"winner": "x", "p_best": {"x": 0.18, "y": 0.17}}
+    assert unclear([one]) == "Too close to call: x has only an 18% chance of being best."
+    assert unclear([one | {"p_best": {"x": 0.5}}]) == ""
+    assert unclear([one, one]) == unclear([]) == unclear([{"winner": "x"}]) == ""
+    two = {"winner": "x", "chosen": ["x", "y"], "p_best": {"x": 0.9}, "p_chosen": {"x": 0.9, "y": 0.004}}
+    assert unclear([two]).endswith("y has only a chance of less than 1% of being among the best 2.")
 
 
 def test_the_example_is_there_from_the_first_start_on(store):

@@ -1,5 +1,7 @@
 """``veritally serve``: the page."""
 
+import ipaddress
+import signal
 import socket
 import sys
 from pathlib import Path
@@ -7,7 +9,7 @@ from pathlib import Path
 import click
 
 from veritally.cli.screen import say
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 
 _HERE = "127.0.0.1,::1"
 _MISSING = "the page needs further packages; install them with: pip install 'veritally[web]'"
@@ -53,6 +55,7 @@ def serve(
     for name, value in (("--seconds", seconds), ("--gigabytes", gigabytes)):
         if not value > 0:
             raise InputError(f"{name} must be above 0, not {value:g}")
+    trusted = None if behind_proxy is None else _proxies(behind_proxy)
     listening = _listening(host, port)
     store = Store(database if "://" in database else f"sqlite:///{Path(database).absolute()}")
     shown = make_demo(store) if demo else ""
@@ -67,18 +70,34 @@ def serve(
         application(store, seconds=seconds, gigabytes=gigabytes, demo=shown),
         access_log=False,  # addresses of pages are secrets
         log_level="warning",
-        proxy_headers=behind_proxy is not None,
-        forwarded_allow_ips=behind_proxy,
+        proxy_headers=trusted is not None,
+        forwarded_allow_ips=trusted,
         server_header=False,
         timeout_graceful_shutdown=10,
     )
     sys.setswitchinterval(0.0005)  # seconds; pages that wait for the database soon have their turn again
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # uvicorn raises it again, which would end all at once
     try:
         uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:
         pass  # it is how the page ends
     finally:
         store.close()
+
+
+def _proxies(text: str) -> str:
+    """Return the addresses and networks whose word is taken; refuse what names no proxy, or everybody."""
+    parts = [part.strip() for part in text.split(",")]
+    for part in parts:
+        try:
+            named = ipaddress.ip_network(part).prefixlen > 0
+        except ValueError:
+            named = False
+        if not named:
+            raise InputError(
+                f"--behind-proxy: {quoted(part)} names no proxy; give its IP address or network, such as 10.0.0.0/8"
+            )
+    return ",".join(parts)
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -85,6 +85,39 @@ def worked_out(
     return {"html": page, "rules": rules, "json": found}
 
 
+def unseen(
+    setup: Setup, alternatives: Sequence[tuple[int, str]], given: Sequence[tuple[str, Mapping[str, Any]]]
+) -> list[str]:
+    """Return the alternatives that nobody has seen."""
+    return [
+        name
+        for number, name in alternatives
+        if not any(counted(ballot.get(str(number), {}).get("seen", 0.0), setup) for _, ballot in given)
+    ]
+
+
+def unclear(outcomes: Sequence[Mapping[str, Any]]) -> str:
+    """Return in words that a decision is too close to call; nothing if it is clear, or one of many."""
+    if len(outcomes) != 1:
+        return ""
+    (outcome,) = outcomes
+    chosen = outcome.get("chosen") or [outcome["winner"]]
+    chances = outcome.get("p_chosen") or outcome.get("p_best")
+    if not chances or None in chosen:
+        return ""
+    least = min(chosen, key=lambda name: float(chances[name]))
+    chance, aim = round(float(chances[least]), 2), "best" if len(chosen) == 1 else f"among the best {len(chosen)}"
+    if chance >= 0.5:
+        return ""
+    return f"Too close to call: {least} has only {_a_chance(chance)} of being {aim}."
+
+
+def _a_chance(chance: float) -> str:
+    percent = round(100 * chance)
+    article = "an" if percent in (8, 11, 18) else "a"
+    return f"{article} {percent}% chance" if percent else "a chance of less than 1%"
+
+
 def _read(name: str, path: Path) -> Any:
     import veritally as vt
 
@@ -174,7 +207,8 @@ class Answers:
             upload = (decision.upload, path, await asyncio.to_thread(self._store.uploaded, decision))
         work = asyncio.get_running_loop().run_in_executor(self._worker, worked_out, decision.setup, rows, upload)
         try:
-            return await asyncio.wait_for(work, self._seconds)
+            found: dict[str, Any] = await asyncio.wait_for(work, self._seconds)
+            return found | {"unseen": await asyncio.to_thread(unseen, decision.setup, decision.alternatives, given)}
         except TimeoutError:
             self._stop()
             return {"problem": f"no answer was found in {self._seconds:g} seconds; {_ELSEWHERE}"}

@@ -3,6 +3,7 @@
 import datetime
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
@@ -15,7 +16,8 @@ LONGEST_NAME, LONGEST_TITLE, LONGEST_TEXT = 200, 200, 2000
 MOST_SEEN = 1e9
 MOST_WORDS = 20
 _Read = TypeVar("_Read")
-WORDS = {"not at all": 0.0, "a little": 1.0, "some": 3.0, "a lot": 10.0}
+_UNSEEN = "not at all"
+WORDS = {_UNSEEN: 0.0, "a little": 1.0, "some": 3.0, "a lot": 10.0}
 
 
 class FieldError(InputError):
@@ -40,6 +42,8 @@ class Setup:
         What "seen" means: words and their counts; empty for a number.
     unit
         What a number counts, such as "papers read".
+    lowest, highest
+        Between which scores must be; none where there is no bound.
     choose
         How many alternatives are chosen.
     deadline
@@ -59,6 +63,8 @@ class Setup:
     text: str = ""
     words: Mapping[str, float] = field(default_factory=lambda: dict(WORDS))
     unit: str = ""
+    lowest: float | None = None
+    highest: float | None = None
     choose: int = 1
     deadline: str = ""
     named: bool = True
@@ -69,6 +75,15 @@ class Setup:
     def to_dict(self) -> dict[str, Any]:
         """Return plain objects, ready for JSON."""
         return asdict(self) | {"words": dict(self.words)}
+
+    @property
+    def range(self) -> str:
+        """Return in words between which scores must be."""
+        if self.lowest is not None and self.highest is not None:
+            return f"from {self.lowest:g} to {self.highest:g}"
+        if self.lowest is not None:
+            return f"{self.lowest:g} or more"
+        return "" if self.highest is None else f"{self.highest:g} or less"
 
     def over(self, now: datetime.datetime) -> bool:
         """Say whether the deadline has passed."""
@@ -86,12 +101,18 @@ def read_setup(form: Mapping[str, str]) -> Setup:
     def field(name: str, read: Callable[[str], _Read]) -> _Read:
         return read_field(form, name, read)
 
+    lowest = field("lowest", lambda text: _bound(text, "the lowest score")) if kind == "scores" else None
+    highest = field("highest", lambda text: _bound(text, "the highest score")) if kind == "scores" else None
+    if lowest is not None and highest is not None and lowest >= highest:
+        raise FieldError(f"the highest score must be above the lowest, which is {lowest:g}", "highest")
     return Setup(
         title=field("title", lambda text: clean_text(text, "the title", LONGEST_TITLE, needed=True)),
         kind=kind,  # type: ignore[arg-type]
         text=field("text", lambda text: clean_text(text, "the text for voters", LONGEST_TEXT)),
         words=field("words", read_words) if form.get("seen", "words") == "words" else {},
         unit=field("unit", lambda text: clean_text(text, "what is counted", LONGEST_NAME)),
+        lowest=lowest,
+        highest=highest,
         choose=field("choose", lambda text: whole(text or "1", "how many are chosen", 1, MOST_ALTERNATIVES)),
         deadline=field("deadline", _deadline),
         named=form.get("ballots", "named") != "anonymous",
@@ -110,7 +131,10 @@ def read_field(form: Mapping[str, str], name: str, read: Callable[[str], _Read])
 
 
 def read_words(text: str) -> dict[str, float]:
-    """Read words for how much was seen, one a line, each with its count: ``a lot = 10``."""
+    """Read words for how much was seen, one a line, each with its count: ``a lot = 10``.
+
+    One of them counts for 0: "not at all", if there is no other.
+    """
     if not text.strip():
         return dict(WORDS)
     found: dict[str, float] = {}
@@ -126,19 +150,30 @@ def read_words(text: str) -> dict[str, float]:
         raise InputError(f"{len(found)} words for how much was seen are too many; give at most {MOST_WORDS}")
     if len(found) < 2 or max(found.values()) <= 0:
         raise InputError("give at least two words for how much was seen, one of them with a count above 0")
+    if min(found.values()) > 0:  # else nobody could say so
+        if _UNSEEN in found:
+            raise InputError(f"{quoted(_UNSEEN)} counts for {found[_UNSEEN]:g}; let it count for 0")
+        found[_UNSEEN] = 0.0
     return dict(sorted(found.items(), key=lambda item: item[1]))
 
 
 def read_names(text: str, what: str, most: int) -> list[str]:
     """Read names, one a line or pasted from a sheet (the first column counts); each once."""
-    names: dict[str, None] = {}
-    for line in text.splitlines():
-        name = clean_text(line.split("\t")[0], what, LONGEST_NAME)
-        if name:
-            names[name] = None
+    names = _counts(text, what)
     if len(names) > most:
         raise InputError(f"{len(names)} names for {what}; at most {most} can be given")
     return list(names)
+
+
+def repeated_names(text: str, what: str) -> list[str]:
+    """Return the names that were given more than once."""
+    return [name for name, times in _counts(text, what).items() if times > 1]
+
+
+def _counts(text: str, what: str) -> Counter[str]:
+    """Return how often each name was given, in the order of the names."""
+    names = (clean_text(line.split("\t")[0], what, LONGEST_NAME) for line in text.splitlines())
+    return Counter(name for name in names if name)
 
 
 def read_ballot(form: Mapping[str, str], setup: Setup, alternatives: Sequence[tuple[int, str]]) -> dict[str, Any]:
@@ -165,7 +200,7 @@ def _read_own(form: Mapping[str, str], setup: Setup, number: int, name: str, mos
         own["rank"] = read_field(form, f"rank-{number}", lambda text: whole(text, what, 1, most))
     if setup.kind == "scores" and is_given("score"):
         what = f"the score of {quoted(name)}"
-        own["score"] = read_field(form, f"score-{number}", lambda text: _number(text, what, least=-MOST_SEEN))
+        own["score"] = read_field(form, f"score-{number}", lambda text: _score(text, what, setup))
     if setup.kind == "favourite" and form.get("favourite", "") == str(number):
         own["favourite"] = True
     if len(own) > 1 and not counted(seen, setup):
@@ -229,6 +264,17 @@ def _number(text: str, what: str, least: float = 0.0) -> float:
     return number
 
 
+def _bound(text: str, what: str) -> float | None:
+    return _number(text, what, least=-MOST_SEEN) if text.strip() else None
+
+
+def _score(text: str, what: str, setup: Setup) -> float:
+    score = _number(text, what, least=-MOST_SEEN)
+    if (setup.lowest is not None and score < setup.lowest) or (setup.highest is not None and score > setup.highest):
+        raise InputError(f"{what} must be {setup.range}, not {score:g}")
+    return score
+
+
 def _deadline(text: str) -> str:
     if not text.strip():
         return ""
@@ -242,4 +288,7 @@ def _deadline(text: str) -> str:
         raise InputError(f"the deadline is in the year {when.year}; give one that will come")
     if when.tzinfo is not None:
         when = when.astimezone(datetime.UTC)
-    return when.replace(tzinfo=None, second=0, microsecond=0).isoformat(timespec="minutes")
+    now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
+    if (when := when.replace(tzinfo=None, second=0, microsecond=0)) <= now:
+        raise InputError(f"the deadline has passed: it is {now:%Y-%m-%d %H:%M} UTC now; give a later one, or none")
+    return when.isoformat(timespec="minutes")

@@ -1,13 +1,16 @@
 """What every page works with: the store, the answers, the templates; and what was asked for."""
 
 import io
+import ipaddress
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from veritally.errors import InputError
 from veritally.web.answers import Answers
 from veritally.web.links import Stamps
 from veritally.web.pages import HEADERS, Pages
@@ -44,6 +47,15 @@ class Asked:
         """Return the address that was opened, less what is wanted of it."""
         return f"/{self.role}/{self.secret}"
 
+    @property
+    def local(self) -> bool:
+        """Say whether links with this address work on this machine alone."""
+        try:
+            host = urlsplit(self.base).hostname or ""
+            return host == "localhost" or ipaddress.ip_address(host).is_loopback
+        except ValueError:  # a name
+            return False
+
 
 @dataclass(frozen=True)
 class Desk:
@@ -57,7 +69,11 @@ class Desk:
 
     def show(self, asked: Asked, name: str, status: int = 200, **given: Any) -> Response:
         """Return a page whose forms are stamped."""
-        return self.pages.response(name, status, stamp=self.stamps.stamp(asked.secret), **given)
+        return self.pages.response(name, status, stamp=self.stamps.stamp(asked.secret), local=asked.local, **given)
+
+    def refusal(self, asked: Asked, mistake: InputError) -> Response:
+        """Return a page that says why something cannot be done, with a way back to the decision."""
+        return self.show(asked, "said.html", 400, title="Not possible", said=str(mistake), back=asked.link)
 
     def decision(self, asked: Asked, find: Callable[[str], Decision | None]) -> Decision:
         """Return the decision that a link is of."""

@@ -19,6 +19,7 @@ from veritally.web.decisions import (
     read_field,
     read_names,
     read_setup,
+    repeated_names,
     whole,
 )
 from veritally.web.desk import Asked, Desk, csv
@@ -44,7 +45,11 @@ def new(desk: Desk, asked: Asked) -> Response:
             problem, field = str(mistake), getattr(mistake, "field", "")
         else:
             organiser, links = desk.store.create(setup, names, people)
-            return _links(desk, asked, setup, links, organiser)
+            told = [
+                *_merged(form, "voters", "one link was made"),
+                *_merged(form, "alternatives", "voters see it once"),
+            ]
+            return _links(desk, asked, setup, links, organiser, told)
     words = "\n".join(f"{word} = {count:g}" for word, count in WORDS.items())
     status = 400 if problem else 200
     return desk.show(asked, "new.html", status, form=form, words=words, problem=problem, field=field)
@@ -66,12 +71,22 @@ def organise(desk: Desk, asked: Asked) -> Response:
 
 
 def act(desk: Desk, asked: Asked) -> Response:
-    """Do what the organiser asks for."""
+    """Do what the organiser asks for, or say why not."""
+    try:
+        return _act(desk, asked)
+    except InputError as mistake:
+        return desk.refusal(asked, mistake)
+
+
+def _act(desk: Desk, asked: Asked) -> Response:
     store, form, what = desk.store, asked.form or {}, (asked.form or {}).get("act", "")
     decision = desk.decision(asked, store.by_organiser)
     if what == "voters":
         people = read_names(form.get("voters", ""), "voters", MOST_VOTERS)
-        return _links(desk, asked, decision.setup, store.add_voters(decision, people))
+        links = store.add_voters(decision, people)
+        known = [f"{name} had a link before, which still holds." for name in people if name not in links]
+        told = [*_merged(form, "voters", "one link was made"), *known]
+        return _links(desk, asked, decision.setup, links, told=told)
     if what == "renew":
         name, link = store.renew(decision, whole(form.get("voter", ""), "the voter", 0, (1 << 31) - 1))
         return _links(desk, asked, decision.setup, {name: link})
@@ -85,9 +100,12 @@ def act(desk: Desk, asked: Asked) -> Response:
         if form.get("sure") != "yes":
             raise InputError("nothing was deleted; tick the box to say that you are sure")
         store.delete(decision)
-        return desk.show(asked, "said.html", title="Deleted", said="The decision and all its ballots are deleted.")
+        deleted = "The decision and all its ballots" if decision.upload is None else "The file and its answer"
+        return desk.show(asked, "said.html", title="Deleted", said=f"{deleted} are deleted.")
     if what == "alternatives":
         store.add_alternatives(decision, read_names(form.get("alternatives", ""), "alternatives", MOST_ALTERNATIVES))
+    elif what == "limit":
+        store.raise_limit(decision, whole(form.get("limit", ""), "how many may vote by the open link", 0, MOST_VOTERS))
     elif what == "unshare":
         store.unshare(decision)
     elif what == "close":
@@ -106,23 +124,43 @@ def _overview(desk: Desk, asked: Asked, decision: Decision, **given: Any) -> Res
         decision=decision,
         people=desk.store.people(decision),
         number=desk.store.number_of_ballots(decision),
+        came=desk.store.came(decision),
         ballots=desk.store.given(decision) if decision.setup.readable else [],
         link=asked.link,
+        most=MOST_VOTERS,
         **given,
     )
 
 
-def _links(desk: Desk, asked: Asked, setup: Setup, links: Mapping[str, str], organiser: str = "") -> Response:
-    """Show links, once."""
+def _merged(form: Mapping[str, str], field: str, instead: str) -> list[str]:
+    """Return a sentence for each name that was given more than once."""
+    return [f"{name} stood there more than once; {instead}." for name in repeated_names(form.get(field, ""), field)]
+
+
+def _links(
+    desk: Desk,
+    asked: Asked,
+    setup: Setup,
+    links: Mapping[str, str],
+    organiser: str = "",
+    told: Sequence[str] = (),
+) -> Response:
+    """Show links, once, and what else there is to tell."""
     people = [(name, f"{asked.base}v/{secret}") for name, secret in links.items() if name]
     joined = f"{asked.base}j/{links['']}" if "" in links else ""
     every = [*people, *([("everybody", joined)] if joined else [])]
     table = csv([{"voter": name, "link": link} for name, link in every], ("voter", "link"))
     own = f"{asked.base}o/{organiser}" if organiser else ""
     back = asked.link if asked.secret and not organiser else ""
-    return desk.show(
-        asked, "links.html", setup=setup, people=people, join=joined, organiser=own, table=table, back=back
-    )
+    shown: dict[str, Any] = {
+        "people": people,
+        "join": joined,
+        "organiser": own,
+        "table": table,
+        "back": back,
+        "told": told,
+    }
+    return desk.show(asked, "links.html", setup=setup, **shown)
 
 
 def _require_enough(setup: Setup, names: Sequence[str], people: Sequence[str]) -> None:

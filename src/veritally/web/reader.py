@@ -6,7 +6,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from veritally.errors import InputError
-from veritally.web.answers import tidy_columns, tidy_rows
+from veritally.web.answers import tidy_columns, tidy_rows, unclear
 from veritally.web.desk import NOWHERE, Asked, Desk, attachment, csv
 from veritally.web.pages import HEADERS
 from veritally.web.store import Decision
@@ -18,7 +18,7 @@ def read_answer(desk: Desk, asked: Asked) -> Response:
     """Show the answer to whoever may see it, or hand it out as a file."""
     what, decision = asked.what or "answer", _readable(desk, asked)
     if what == "votes.csv" and asked.role == "o":
-        return _votes(desk, decision)
+        return _votes(desk, asked, decision)
     if what not in _KINDS:
         raise HTTPException(404, NOWHERE)
     revision, found = desk.store.answer(decision) or (-1, {})
@@ -29,7 +29,8 @@ def read_answer(desk: Desk, asked: Asked) -> Response:
         state = json.dumps({"revision": revision, "busy": busy})
         return Response(state, media_type="application/json", headers=HEADERS)
     if what == "answer.json":
-        return attachment(json.dumps(found.get("json", []), indent=1), "answer.json")
+        outcomes = found.get("json") or [{"problem": found.get("problem", "there is no answer yet")}]
+        return attachment(json.dumps(outcomes[0] if len(outcomes) == 1 else outcomes, indent=1), "answer.json")
     if what == "report.html":
         return attachment(desk.pages.report(decision.setup.title, found), "report.html")
     number = desk.store.number_of_ballots(decision)
@@ -41,6 +42,7 @@ def read_answer(desk: Desk, asked: Asked) -> Response:
         busy=busy,
         revision=revision,
         number=number,
+        unclear=unclear(found.get("json", [])),
         link=asked.link,
     )
 
@@ -57,9 +59,9 @@ def _readable(desk: Desk, asked: Asked) -> Decision:
     return desk.ended(voter.decision)
 
 
-def _votes(desk: Desk, decision: Decision) -> Response:
-    if not (decision.setup.readable or decision.closed):
-        raise InputError("the votes can be saved when voting is closed: until then they would tell who gave which")
+def _votes(desk: Desk, asked: Asked, decision: Decision) -> Response:
+    if decision.unsaved:
+        return desk.refusal(asked, InputError(decision.unsaved))
     if decision.upload is not None:
         return attachment(desk.store.uploaded(decision), decision.upload)
     rows = tidy_rows(decision.setup, decision.alternatives, desk.store.given(decision))

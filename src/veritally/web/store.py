@@ -20,6 +20,11 @@ class ClosedError(InputError):
     """Raised where a decision takes no more ballots."""
 
 
+def full(limit: int) -> str:
+    """Return what is said where an open link takes no more people."""
+    return f"{limit} people have voted by this link, and no more can; ask the organiser"
+
+
 class Decision(NamedTuple):
     """A decision as it stands.
 
@@ -54,6 +59,13 @@ class Decision(NamedTuple):
     def over(self) -> bool:
         """Whether it takes no more ballots."""
         return self.closed or self.setup.over(datetime.datetime.now(datetime.UTC))
+
+    @property
+    def unsaved(self) -> str:
+        """Why the votes cannot be saved; empty if they can."""
+        if self.setup.readable or self.closed:
+            return ""
+        return "the votes can be saved when voting is closed: until then they would tell who gave which"
 
 
 class Voter(NamedTuple):
@@ -151,6 +163,19 @@ class Store:
     def unshare(self, decision: Decision) -> None:
         """Take the link to the answer back."""
         self._set(decision, answer_link=None)
+
+    def raise_limit(self, decision: Decision, limit: int) -> None:
+        """Let more people vote by the open link."""
+        with self._database.write() as connection:
+            _require_kept(connection, decision.id)
+            found = _decision(connection, decisions.c.id == decision.id)
+            setup = (found or decision).setup
+            if not setup.limit:
+                raise InputError("this decision has no open link")
+            if not setup.limit < limit <= MOST_VOTERS:
+                raise InputError(f"give a number between {setup.limit + 1} and {MOST_VOTERS}, not {limit}")
+            changed = setup.to_dict() | {"limit": limit}
+            connection.execute(sa.update(decisions).where(decisions.c.id == decision.id).values(setup=changed))
 
     def _set(self, decision: Decision, **values: Any) -> None:
         with self._database.write() as connection:
@@ -255,13 +280,12 @@ class Store:
     def vote_by_open_link(self, decision: Decision, given: Mapping[str, Any], secret: str) -> None:
         """Keep a ballot that came by the open link; one with the same ``secret`` takes the place of the former one."""
         with self._database.write() as connection:
-            _require_open(connection, decision.id)
+            limit = _require_open(connection, decision.id).setup.limit
             own = (voters.c.decision == decision.id) & voters.c.name.is_(None)
             voter = connection.scalar(sa.select(voters.c.id).where(own & (voters.c.link == hashed(secret))))
             if voter is None:
-                number = connection.scalar(sa.select(sa.func.count()).select_from(voters).where(own)) or 0
-                if number >= decision.setup.limit:
-                    raise ClosedError(f"{number} people have voted by this link, and no more can; ask the organiser")
+                if _came(connection, decision.id) >= limit:
+                    raise ClosedError(full(limit))
                 row = {"decision": decision.id, "link": hashed(secret), "voted": True}
                 voter = _inserted(connection, sa.insert(voters).values(**row))
             _put_ballot(connection, decision.id, voter, given)
@@ -274,6 +298,11 @@ class Store:
             own = (voters.c.decision == decision.id) & voters.c.name.is_not(None)
             asked = sa.select(voters.c.id, voters.c.name, voters.c.voted).where(own).order_by(voters.c.id)
             return [(row.id, row.name, row.voted) for row in connection.execute(asked)]
+
+    def came(self, decision: Decision) -> int:
+        """Return how many have voted by the open link."""
+        with self._database.read() as connection:
+            return _came(connection, decision.id)
 
     def number_of_ballots(self, decision: Decision) -> int:
         """Return how many ballots were given."""
@@ -351,6 +380,11 @@ def _inserted(connection: sa.Connection, row: sa.Insert) -> int:
     key = connection.execute(row).inserted_primary_key
     assert key is not None
     return int(key[0])
+
+
+def _came(connection: sa.Connection, decision: int) -> int:
+    own = (voters.c.decision == decision) & voters.c.name.is_(None)
+    return connection.scalar(sa.select(sa.func.count()).select_from(voters).where(own)) or 0
 
 
 def _add_voters(connection: sa.Connection, decision: int, links: Mapping[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from veritally.errors import InputError
 from veritally.web.decisions import counted, read_ballot
 from veritally.web.desk import NOWHERE, Asked, Desk
 from veritally.web.links import new_secret
-from veritally.web.store import ClosedError, Decision
+from veritally.web.store import ClosedError, Decision, full
 
 
 def vote(desk: Desk, asked: Asked) -> Response:
@@ -37,6 +38,9 @@ def join(desk: Desk, asked: Asked) -> Response:
     if len(order) != len(new_secret()):  # it also is the receipt, so that a ballot sent twice counts once
         order = new_secret()
 
+    if asked.form is None and not decision.closed and desk.store.came(decision) >= decision.setup.limit:
+        return desk.show(asked, "said.html", title=decision.setup.title, said=f"{full(decision.setup.limit)}.")
+
     def keep(given: Mapping[str, Any]) -> Response:
         desk.store.vote_by_open_link(decision, given, order)
         return desk.show(asked, "receipt.html", decision=decision, receipt=f"{asked.base}v/{order}")
@@ -58,8 +62,12 @@ def _ballot(
     shown |= {"decision": decision, "alternatives": alternatives, "voted": given is not None}
     if decision.closed:
         return desk.show(asked, "closed.html", late=form is not None, **shown)
-    if form is None:  # whoever makes new links must not see a ballot that nobody else is to see
-        filled = _filled(given) if decision.setup.readable or not shown["person"] else {}
+    # Whoever makes new links must not see a ballot that nobody else is to see.
+    hidden = given is not None and bool(shown["person"]) and not decision.setup.readable
+    if form is None and hidden:
+        return desk.show(asked, "thanks.html", **shown)
+    if form is None or form.get("act") == "again":
+        filled = {} if hidden else _filled(given)
         return desk.show(asked, "ballot.html", filled=filled, problem="", field="", **shown)
     try:
         read = read_ballot(form, decision.setup, alternatives)
@@ -99,11 +107,12 @@ def _lines(
 ) -> list[tuple[str, str, str]]:
     """Return a ballot in words, the best first: vote, name, how much was seen."""
     setup, rows = decision.setup, []
+    ranks = Counter(own.get("rank") for own in given.values())
     for number, name in alternatives:
         own = given[str(number)]
         seen = own["seen"] if isinstance(own["seen"], str) else f"{own['seen']:g} {setup.unit}".strip()
         if "rank" in own:
-            vote, key = f"{own['rank']}", (0, own["rank"])
+            vote, key = f"{own['rank']}{' (tied)' if ranks[own['rank']] > 1 else ''}", (0, own["rank"])
         elif "score" in own:
             vote, key = f"{own['score']:g}", (0, -own["score"])
         elif own.get("favourite"):

@@ -11,7 +11,7 @@ if (form.dataset.kind === "ranking") {
   // Whether the voter has seen it; if not, that must be said first.
   const seen = (item) => {
     const field = item.querySelector("[data-seen]");
-    return Number(field.tagName === "SELECT" ? field.selectedOptions[0].dataset.count : field.value) > 0;
+    return Number(field.tagName === "SELECT" ? field.selectedOptions[0].dataset.count : field.value.replace(",", ".")) > 0;
   };
   const ask = (item) => {
     announce(`${name(item)}: say first how much of it you have seen`);
