@@ -136,7 +136,7 @@ class Plan:
         return json.dumps(self.to_dict())
 
     def __repr__(self) -> str:
-        return f"Plan({len(self.looks)} looks planned for {self.cost:g}, stop: {self.stop})"
+        return f"Plan({sum(look.looks for look in self.looks)} looks planned for {self.cost:g}, stop: {self.stop})"
 
 
 def next_looks(
