@@ -27,6 +27,7 @@ _NODES = 16  # of a normal, where moves come to others
 _FINE = 1 << 13  # draws for the regret of choosing now
 _PLANNED = 128  # draws of what planned looks will lead to
 _AT_ONCE, _LEAST_AT_ONCE = 1 << 22, 8  # numbers, and looks
+_FAR = 30.0  # standard deviations
 _MOST_KINDS = 600  # of looks that are valued; of more, those that matter most by a rough guess
 
 
@@ -135,8 +136,8 @@ class Situation:
         border = (falling[self.choose - 1] + falling[min(self.choose, len(mean) - 1)]) / 2
         told = looks.voters[:, None] * looks.added / self.knowledge.noise.sigma[0] ** 2
         moves = variance * np.sqrt(told / (1 + told * variance))
-        far = np.abs(mean - border) / np.maximum(moves, np.finfo(float).tiny)
-        return np.asarray(np.sum(moves * np.exp(-(np.minimum(far, 30.0) ** 2) / 2) / (1 + far**2), axis=-1))
+        far = np.minimum(np.abs(mean - border) / np.maximum(moves, np.finfo(float).tiny), _FAR)
+        return np.asarray(np.sum(moves * np.exp(-(far**2) / 2) / (1 + far**2), axis=-1))
 
     def _gains_of_normals(self, planned: Array) -> Array:
         """Return the gains where planned looks have these covariances, ``(look, n, n)``, in place of theirs."""
