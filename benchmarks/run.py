@@ -16,7 +16,8 @@ import numpy as np
 from page import put_section
 
 import veritally as vt
-from veritally.planning.looks import Looks, Situations
+from veritally.planning.looks import Looks
+from veritally.planning.situations import Situations
 
 ROOT = Path(__file__).parents[1]
 PAIR = ("pairwise", "pairwise-normalized")

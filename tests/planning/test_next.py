@@ -10,8 +10,9 @@ from scipy.stats import spearmanr
 
 import veritally as vt
 from veritally.cli import cli
-from veritally.planning.looks import NEW, Looks, Situations
+from veritally.planning.looks import NEW, Looks
 from veritally.planning.plan import next_looks
+from veritally.planning.situations import Situations
 
 # Votes that are simulated again and again look odd to those who look for copies and reversed voters.
 pytestmark = pytest.mark.filterwarnings("ignore::veritally.InputWarning")

@@ -9,7 +9,7 @@ import pytest
 
 import veritally as vt
 from veritally.arrays import ndtr
-from veritally.planning.looks import Situations
+from veritally.planning.situations import Situations
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

@@ -14,6 +14,7 @@ from veritally.files import refuse_to_replace, write_whole
 from veritally.inference.belief import percent
 from veritally.io.votes import read
 from veritally.panel.files import read_panel
+from veritally.planning.limits import SOMEBODY
 from veritally.progress import listening
 
 if TYPE_CHECKING:
@@ -155,7 +156,8 @@ def _table(looks: Any, title: str, after: list[float] | None = None) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for k, look in enumerate(looks):
         who = f"{look.voter}" if look.voters == 1 else f"{look.voter} ({look.voters})"
-        at = " against ".join(map(str, look.alternatives)) if len(look.alternatives) < 3 else "all"
+        names = list(map(str, look.alternatives))
+        at = " against ".join(names) if look.voter != SOMEBODY else ", ".join(names[:3]) + (", …" if names[3:] else "")
         cells = [who, at, f"{look.looks:,}", f"{look.cost:g}", f"{look.gain:.2g}"]
         table.add_row(*map(Text, cells), *([f"{after[k]:.3g}"] if after else []))
     return table

@@ -16,7 +16,8 @@ from veritally.inference.belief import percent
 from veritally.outcome import Outcome
 from veritally.panel.base import AnyPanel
 from veritally.planning.limits import BLOCKS, SOMEBODY, Cost, Limits, Look, Used
-from veritally.planning.looks import Looks, Situations, regret
+from veritally.planning.looks import Looks
+from veritally.planning.situations import Situations, regret
 from veritally.progress import report
 from veritally.records import framed
 from veritally.votes.ballots import SingleKind
