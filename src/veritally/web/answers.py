@@ -183,8 +183,7 @@ class Answers:
     async def _work(self, asked: Decision) -> None:
         decision: Decision | None = asked
         while decision is not None:
-            kept = await asyncio.to_thread(self._store.answer, decision)
-            if kept is not None and kept[0] == decision.revision:
+            if await asyncio.to_thread(self._store.answered, decision) == decision.revision:
                 return
             async with self._turn:  # of all decisions, one at a time
                 found = await self._found(decision)
@@ -233,7 +232,7 @@ def _prepare_worker(gigabytes: float, folder: Path) -> None:
     with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):  # where the system knows them
         import resource
 
-        os.nice(10)
+        os.nice(19)
         limit = int(gigabytes * 2**30)
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     folder.mkdir(mode=0o700)

@@ -21,13 +21,14 @@ def read_answer(desk: Desk, asked: Asked) -> Response:
         return _votes(desk, asked, decision)
     if what not in _KINDS:
         raise HTTPException(404, NOWHERE)
-    revision, found = desk.store.answer(decision) or (-1, {})
+    revision = desk.store.answered(decision)
     busy = revision != decision.revision
     if busy:
         desk.answers.ask(decision)
     if what == "state":
         state = json.dumps({"revision": revision, "busy": busy})
         return Response(state, media_type="application/json", headers=HEADERS)
+    revision, found = desk.store.answer(decision) or (-1, {})
     if what == "answer.json":
         outcomes = found.get("json") or [{"problem": found.get("problem", "there is no answer yet")}]
         return attachment(json.dumps(outcomes[0] if len(outcomes) == 1 else outcomes, indent=1), "answer.json")

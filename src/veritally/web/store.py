@@ -336,6 +336,13 @@ class Store:
             row = connection.execute(sa.select(answers).where(answers.c.decision == decision.id)).first()
             return None if row is None else (row.revision, row.found)
 
+    def answered(self, decision: Decision) -> int:
+        """Return the revision that the last answer is of, −1 if there is none; answers themselves are large."""
+        with self._database.read() as connection:
+            own = sa.select(answers.c.revision).where(answers.c.decision == decision.id)
+            found = connection.scalar(own)
+            return -1 if found is None else int(found)
+
     def keep_answer(self, decision: Decision, revision: int, found: Mapping[str, Any]) -> None:
         """Keep an answer in place of the former one, unless the decision is gone."""
         with self._database.write() as connection:
