@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "veritally"
 # Each storey may import from those below it, and from itself.
 STOREYS = (
     {"errors"},
-    {"arrays", "checks", "document", "files", "locks", "progress", "versions"},
+    {"arrays", "checks", "document", "files", "locks", "progress", "versions", "work"},
     {"votes"},
     {"model"},
     {"likelihood"},

@@ -3,23 +3,12 @@
 import functools
 import hashlib
 import json
-import multiprocessing
-import os
-import pickle
-import signal
-import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from itertools import islice
-from multiprocessing.connection import wait as wait_for
 from pathlib import Path
-from typing import Any
 
 from veritally.arrays import array_library, device_name
-from veritally.checks import whole
 from veritally.errors import InputError
 from veritally.experiments.measures import MeasureSums
 from veritally.experiments.rule_set import RuleSet
@@ -27,9 +16,8 @@ from veritally.experiments.run import chunk_size, compile_together, run
 from veritally.model.scenario import Scenario
 from veritally.model.simulation import Backend
 from veritally.versions import versions
+from veritally.work import worked
 
-_AHEAD = 4  # chunks handed out for each worker
-_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _SOURCES = (
     "arrays/*.py",
     "votes/*.py",
@@ -103,82 +91,28 @@ def plan_chunks(
     ]
 
 
-def run_chunks(chunks: Sequence[Chunk], workers: int = 1) -> Iterator[tuple[Chunk, MeasureSums]]:
-    """Do the chunks, in several processes if there are ``workers``, and yield each as it is finished.
+def run_chunks(
+    chunks: Sequence[Chunk], workers: int = 1, executor: Executor | None = None
+) -> Iterator[tuple[Chunk, MeasureSums]]:
+    """Do the chunks, in several processes if there are ``workers`` or by an executor; yield each as it is finished.
 
     Accelerators are driven from this process alone.
     """
     if chunks and chunks[0].backend == "jax":
+        if executor is not None:
+            raise InputError("executor is for the backend numpy; accelerators are driven from this process alone")
         workers = 1
         compile_together(
             dict.fromkeys((c.scenario, c.rule_set, c.measures, c.size or c.stop - c.start) for c in chunks)
         )
-    if workers > 1 and len(chunks) > 1:
-        yield from _run_in_processes(chunks, workers)
-    else:
-        for chunk in chunks:
-            yield chunk, chunk.run()
+    return worked(Chunk.run, chunks, workers, executor)
 
 
-def _run_in_processes(chunks: Sequence[Chunk], workers: int) -> Iterator[tuple[Chunk, MeasureSums]]:
-    """Do the chunks in processes of their own, and yield each as it is finished."""
-    try:
-        pickle.dumps(chunks[0])
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise InputError(
-            "this scenario, or a rule of your own, cannot be sent to other processes; use one worker"
-        ) from error
-    others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _enter)
-    waiting = iter(chunks)
-    running: dict[Future[MeasureSums], Chunk] = {}
-    try:
-        while True:
-            # Hand out a few chunks ahead, so that no worker waits and memory stays small.
-            for chunk in islice(waiting, _AHEAD * workers - len(running)):
-                with _one_thread_each():
-                    running[pool.submit(Chunk.run, chunk)] = chunk
-            if not running:
-                break
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                yield running.pop(future), future.result()
-    except BrokenProcessPool as error:
-        remedy = "use fewer workers if memory is short, and put the main part of a script under"
-        raise InputError(f"a worker process ended unexpectedly; {remedy} if __name__ == '__main__'") from error
-    finally:  # also when interrupted, or when nobody wants the rest
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in set(multiprocessing.active_children()) - others:
-            process.terminate()
-
-
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Let processes that start now leave the other cores to each other, unless a user has said otherwise."""
-    missing = [name for name in _THREADS if name not in os.environ]
-    os.environ.update(dict.fromkeys(missing, "1"))
-    try:
-        yield
-    finally:
-        for name in missing:
-            del os.environ[name]
-
-
-def _enter() -> None:
-    """Leave interruptions to the parent, and do not outlive it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-
-    def follow() -> None:
-        if parent is not None:
-            wait_for([parent.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
-
-
-def running_sums(chunks: Sequence[Chunk], workers: int = 1) -> Iterator[tuple[Chunk, MeasureSums]]:
+def running_sums(
+    chunks: Sequence[Chunk], workers: int = 1, executor: Executor | None = None
+) -> Iterator[tuple[Chunk, MeasureSums]]:
     """Do the chunks of one scenario, yielding after each the sum of all from the first on, in their order."""
-    finished = run_chunks(chunks, workers)
+    finished = run_chunks(chunks, workers, executor)
     early: dict[int, MeasureSums] = {}
     total: MeasureSums | None = None
     for chunk in chunks:
@@ -211,13 +145,3 @@ def _fingerprint() -> str:
         for path in sorted(root.glob(pattern)):
             digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-def check_workers(workers: Any) -> int:
-    """Return how many processes to use; None for one a core."""
-    if workers is not None:
-        return whole(workers, "workers", least=1)
-    try:
-        return len(os.sched_getaffinity(0))  # the cores that this process may use
-    except AttributeError:  # which not every system tells
-        return os.cpu_count() or 1

@@ -1,6 +1,7 @@
 """Comparing rules on the same votes with a known truth."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -12,7 +13,7 @@ from veritally.checks import whole
 from veritally.datasets import Dataset
 from veritally.document import Cell, Table, html_table, latex_table
 from veritally.errors import InputError
-from veritally.experiments.chunks import Chunk, check_workers, plan_chunks, running_sums
+from veritally.experiments.chunks import Chunk, plan_chunks, running_sums
 from veritally.experiments.labelled_votes import LabelledVotes
 from veritally.experiments.measures import MEASURES, ClusteredMeasures, MeasureSums, summarize, with_error
 from veritally.experiments.rule_set import Entry, RuleSet
@@ -22,6 +23,7 @@ from veritally.records import framed
 from veritally.rules.protocol import Rule
 from veritally.votes.ballots import Kind
 from veritally.votes.profile import Profile
+from veritally.work import check_executor, check_workers
 
 _BASELINES = ("borda", "plurality")
 _EXCHANGES = 1  # the stream of those who exchange counts, beside that of tie breakers
@@ -175,6 +177,7 @@ def compare(
     instances: int = 2000,
     seed: int = 0,
     workers: int | None = 1,
+    executor: Executor | None = None,
     backend: Backend = "numpy",
     progress: Callable[[float], None] = lambda share: None,
     **changes: Any,
@@ -209,6 +212,9 @@ def compare(
     workers
         For scenarios: the number of processes; None for one per core. It does not change the results. With more than
         one, the main part of a script must be under ``if __name__ == "__main__"``.
+    executor
+        For scenarios: who works instead of processes of our own: a ``concurrent.futures.Executor``, such as that of a
+        Dask cluster. It does not change the results.
     backend
         For scenarios: the array library, ``numpy`` or ``jax``.
     progress
@@ -231,12 +237,14 @@ def compare(
     chosen = scenario(votes, **changes)
     rule_set, named = _rules_and_baseline(rules, baseline, chosen.votes, chosen.alternatives)
     chunks = plan_chunks(chosen, rule_set, MEASURES, whole(instances, "instances", least=1), seed, backend)
-    return Comparison(rule_set, _sum_chunks(chunks, workers, progress), named, chosen.voters)
+    return Comparison(rule_set, _sum_chunks(chunks, workers, executor, progress), named, chosen.voters)
 
 
-def _sum_chunks(chunks: Sequence[Chunk], workers: int | None, progress: Callable[[float], None]) -> MeasureSums:
+def _sum_chunks(
+    chunks: Sequence[Chunk], workers: int | None, executor: Executor | None, progress: Callable[[float], None]
+) -> MeasureSums:
     """Do all chunks and add their measures up."""
-    for chunk, total in running_sums(chunks, check_workers(workers)):
+    for chunk, total in running_sums(chunks, check_workers(workers), check_executor(executor)):
         sums = total
         progress(chunk.stop / chunks[-1].stop)
     return sums

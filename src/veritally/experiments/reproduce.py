@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ def reproduce(
     command: str = "vt.reproduce",
     force: bool = False,
     workers: int | None = 1,
+    executor: Executor | None = None,
     progress: Callable[[int, int], None] = no_progress,
     **settings: Any,
 ) -> Reproduction:
@@ -42,6 +44,8 @@ def reproduce(
         Whether to replace files in the folder that no earlier report wrote.
     workers
         The number of processes; None for one per core. It does not change the results.
+    executor
+        Who works instead, such as the executor of a Dask cluster, as in :func:`veritally.compare`.
     progress
         Called with the work done and the work to do.
     **settings
@@ -52,7 +56,7 @@ def reproduce(
     with Ledger(folder / "chunks.jsonl") as kept:
         if not force:
             _refuse_to_replace(folder, (*_FILES, _CONFIGURATION))
-        reproduction = plan.measure(kept, workers, progress)
+        reproduction = plan.measure(kept, workers, progress, executor)
         write_report(reproduction, folder, command, force)
     return reproduction
 

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ from veritally.checks import whole
 from veritally.errors import InputError
 from veritally.experiments.chunks import (
     Chunk,
-    check_workers,
     describe_device,
     library_versions,
     plan_chunks,
@@ -23,6 +23,7 @@ from veritally.experiments.rule_set import BEST_OF, RuleSet, variants
 from veritally.model.scenario import SCENARIOS
 from veritally.model.simulation import Backend, checked_seed
 from veritally.votes.labels import require_known
+from veritally.work import check_executor, check_workers
 
 MEASURED = ("regret", "accuracy")
 
@@ -181,14 +182,20 @@ class Plan:
         }
         return cls(configuration, rule_set.labels, cells)
 
-    def measure(self, kept: Ledger, workers: int | None, progress: Callable[[int, int], None]) -> Reproduction:
+    def measure(
+        self,
+        kept: Ledger,
+        workers: int | None,
+        progress: Callable[[int, int], None],
+        executor: Executor | None = None,
+    ) -> Reproduction:
         """Do what is not kept already."""
         chunks = [chunk for cell in self.cells.values() for chunk in cell]
         todo = sorted((chunk for chunk in chunks if chunk not in kept), key=lambda chunk: -chunk.cells)
         work = sum(chunk.cells for chunk in chunks)
         done = work - sum(chunk.cells for chunk in todo)
         progress(done, work)
-        for chunk, sums in run_chunks(todo, check_workers(workers)):
+        for chunk, sums in run_chunks(todo, check_workers(workers), check_executor(executor)):
             kept.add(chunk, sums)
             done += chunk.cells
             progress(done, work)
@@ -207,6 +214,7 @@ def measure_tables(
     ledger: Path,
     *,
     workers: int | None = 1,
+    executor: Executor | None = None,
     progress: Callable[[int, int], None] = no_progress,
     **settings: Any,
 ) -> Reproduction:
@@ -216,8 +224,8 @@ def measure_tables(
     ----------
     ledger
         The file in which finished chunks are kept.
-    workers
-        As for :func:`veritally.compare`. The numbers do not depend on it.
+    workers, executor
+        As for :func:`veritally.compare`. The numbers do not depend on them.
     progress
         Called with the work done and the work to do.
     **settings
@@ -226,7 +234,7 @@ def measure_tables(
     """
     work = Plan.of(**settings)
     with Ledger(ledger) as kept:
-        return work.measure(kept, workers, progress)
+        return work.measure(kept, workers, progress, executor)
 
 
 def _as_list(given: Any, what: str, everything: Iterable[Any]) -> list[Any]:

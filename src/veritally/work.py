@@ -1,0 +1,174 @@
+"""Work in pieces: here, in processes of our own, or by any executor of ``concurrent.futures``.
+
+Dask, Ray and MPI have such executors. There is no scheduler here: pieces are handed out a few ahead, and what comes
+back is handed on. The same pieces give the same results wherever they are worked on.
+"""
+
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from functools import cache
+from itertools import chain, islice
+from multiprocessing.connection import wait as wait_for
+from typing import Any, TypeVar
+
+from veritally.checks import whole
+from veritally.errors import InputError
+from veritally.versions import versions
+
+_AHEAD = 4  # pieces handed out for each worker
+_UNKNOWN = 8  # workers, where an executor does not say how many it has
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+def worked(
+    function: Callable[[P], R],
+    pieces: Iterable[P],
+    workers: int = 1,
+    executor: Executor | None = None,
+    ahead: int = _AHEAD,
+) -> Iterator[tuple[P, R]]:
+    """Yield each piece with what the function makes of it, as it is finished.
+
+    Without an executor, in so many processes of our own; with 1, here and in order. Pieces are taken ``ahead`` of what
+    is finished, so many for each worker, so that an endless number of them needs little memory.
+    """
+    if executor is not None:
+        yield from _by_executor(executor, _Alike(function), pieces, ahead)
+        return
+    pieces = iter(pieces)
+    some = list(islice(pieces, 2))
+    if workers < 2 or len(some) < 2:
+        for piece in chain(some, pieces):
+            yield piece, function(piece)
+        return
+    yield from _in_processes(function, chain(some, pieces), some[0], workers, ahead)
+
+
+def _in_processes(
+    function: Callable[[P], R], pieces: Iterable[P], first: P, workers: int, ahead: int
+) -> Iterator[tuple[P, R]]:
+    """Do so in processes of our own, which end with this one."""
+    try:
+        pickle.dumps((function, first))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise InputError(
+            "this scenario, or a rule of your own, cannot be sent to other processes; use one worker"
+        ) from error
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _enter)
+    try:
+        yield from _by_executor(pool, function, pieces, ahead)
+    except BrokenProcessPool as error:
+        remedy = "use fewer workers if memory is short, and put the main part of a script under"
+        raise InputError(f"a worker process ended unexpectedly; {remedy} if __name__ == '__main__'") from error
+    finally:  # also when interrupted, or when nobody wants the rest
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()
+
+
+def _by_executor(
+    executor: Executor, function: Callable[[P], R], pieces: Iterable[P], ahead: int
+) -> Iterator[tuple[P, R]]:
+    """Do so by an executor; what it still has when nobody wants the rest is called off."""
+    most = ahead * (getattr(executor, "_max_workers", None) or _UNKNOWN)
+    waiting = iter(pieces)
+    running: dict[Future[R], P] = {}
+    try:
+        while True:
+            for piece in islice(waiting, most - len(running)):
+                with _one_thread_each():
+                    running[executor.submit(function, piece)] = piece
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(future), future.result()
+    except BrokenProcessPool:
+        raise
+    except (BrokenExecutor, CancelledError) as error:
+        problem = str(error) or "its work was called off"
+        raise InputError(f"the executor was lost ({problem}); start it anew and go on") from error
+    finally:
+        for future in running:
+            future.cancel()
+
+
+class _Alike:
+    """A function that others do only with the same versions as here, so that they find the same."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.function, self.versions = function, _versions()
+
+    def __call__(self, piece: Any) -> Any:
+        own = _versions()
+        for name, wanted in self.versions.items():
+            if own[name] != wanted:
+                problem = f"a worker has {name} {own[name]} and this process has {wanted}"
+                raise InputError(f"{problem}, so that results would depend on where they are found; install the same")
+        return self.function(piece)
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return versions("veritally", "numpy", "scipy")
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Let processes that start now leave the other cores to each other, unless a user has said otherwise."""
+    missing = [name for name in _THREADS if name not in os.environ]
+    os.environ.update(dict.fromkeys(missing, "1"))
+    try:
+        yield
+    finally:
+        for name in missing:
+            del os.environ[name]
+
+
+def _enter() -> None:
+    """Leave interruptions to the parent, and do not outlive it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def follow() -> None:
+        if parent is not None:
+            wait_for([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
+
+
+def check_workers(workers: Any) -> int:
+    """Return how many processes to use; None for one a core."""
+    if workers is not None:
+        return whole(workers, "workers", least=1)
+    try:
+        return len(os.sched_getaffinity(0))  # the cores that this process may use
+    except AttributeError:  # which not every system tells
+        return os.cpu_count() or 1
+
+
+def check_executor(executor: Any) -> Executor | None:
+    """Refuse what is no executor."""
+    if executor is not None and not isinstance(executor, Executor):
+        problem = f"executor takes a concurrent.futures.Executor, not {type(executor).__name__}"
+        raise InputError(f"{problem}; of a Dask client take client.get_executor()")
+    return executor

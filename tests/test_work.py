@@ -1,0 +1,78 @@
+"""Work in pieces: the same wherever it is done, and a sentence when those who do it are lost."""
+
+import itertools
+from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import pytest
+
+import veritally as vt
+from veritally import work
+from veritally.work import worked
+
+QUICK = {"voters": 3, "instances": 2000, "rules": ["borda", "pairwise"]}
+
+
+def double(x):
+    return 2 * x
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_processes_do_what_one_does(workers):
+    assert dict(worked(double, range(7), workers)) == {x: 2 * x for x in range(7)}
+
+
+def test_any_executor_does_what_one_process_does():
+    with ThreadPoolExecutor(2) as threads, ProcessPoolExecutor(1, get_context("spawn")) as processes:
+        found = [
+            vt.compare("low-variance", **QUICK, executor=executor).to_frame() for executor in (None, threads, processes)
+        ]
+    assert found[0].equals(found[1])
+    assert found[0].equals(found[2])
+
+
+def test_pieces_are_taken_as_they_are_wanted():
+    with ThreadPoolExecutor(1) as executor:
+        endless = itertools.count()
+        done = list(itertools.islice(worked(double, endless, executor=executor, ahead=3), 5))
+        assert sorted(piece for piece, _ in done) == sorted(result // 2 for _, result in done)
+        assert next(endless) <= 5 + 3
+
+
+def test_reproduce_takes_an_executor(tmp_path):
+    settings = {"tables": ["low-variance"], "voters": [3], "rules": ["borda"], "instances": 200}
+    alone = vt.reproduce(tmp_path / "alone", **settings)
+    with ThreadPoolExecutor(2) as executor:
+        others = vt.reproduce(tmp_path / "others", **settings, executor=executor)
+    assert alone.to_frame().equals(others.to_frame())
+
+
+class Lost(Executor):
+    """An executor whose work is called off."""
+
+    def submit(self, function, /, *arguments, **named):
+        future = Future()
+        future.set_exception(CancelledError("no scheduler"))
+        return future
+
+
+def test_a_lost_executor_is_a_sentence():
+    with pytest.raises(vt.InputError, match=r"the executor was lost \(no scheduler\); start it anew"):
+        vt.compare("low-variance", **QUICK, executor=Lost())
+
+
+def test_others_must_have_the_same_versions(monkeypatch):
+    task = work._Alike(double)
+    monkeypatch.setattr(work, "_versions", lambda: task.versions | {"numpy": "1.0"})
+    with pytest.raises(vt.InputError, match=r"a worker has numpy 1.0 and this process has .*; install the same"):
+        task(3)
+
+
+def test_what_is_no_executor_is_refused():
+    with pytest.raises(vt.InputError, match=r"takes a concurrent.futures.Executor, not int; of a Dask client take"):
+        vt.compare("low-variance", **QUICK, executor=4)
+    with (
+        ThreadPoolExecutor(1) as executor,
+        pytest.raises(vt.InputError, match="executor is for the backend numpy"),
+    ):
+        vt.compare("low-variance", **QUICK, backend="jax", executor=executor)
