@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import veritally as vt
 from support import ANY_VOTES, RULES, over_profiles, parameters, random_profile, rule_only_for_two, values_profiles
-from veritally.outcome import tiers
+from veritally.inference.ordering import tied_places
 
 PANEL = vt.Profile(
     order=[["A", "B", "C"], ["B", "A", "C"], ["B", "C", "A"]],
@@ -59,7 +59,7 @@ def test_rounding_does_not_break_a_tie():
 
 
 def test_tiers_compare_with_the_best_of_a_tier():
-    assert tiers(np.array([0.0, 1.0, 2.0, 3.0]), np.full(4, 0.5)) == [[2, 3], [0, 1]]
+    assert tied_places(np.array([0.0, 1.0, 2.0, 3.0]), np.full(4, 0.5)).tolist() == [1, 1, 0, 0]
 
 
 def test_one_large_score_does_not_make_others_tie():

@@ -13,11 +13,11 @@ from veritally.document import html_table
 from veritally.errors import TieError, quoted
 from veritally.explain import Explanation, among_best
 from veritally.inference.belief import CLEAR, LEVEL, Belief, smallest_set
-from veritally.inference.ordering import expected_kendall, kendall_order
+from veritally.inference.ordering import clear_tiers, expected_kendall, kendall_order, tied_places
 from veritally.inference.scale import PooledNoise
 from veritally.panel.base import AnyPanel
 from veritally.panel.worth import effective_voters
-from veritally.records import alternative_rows, alternatives_table, decisions_table, framed, record
+from veritally.records import alternative_columns, alternatives_table, decisions_table, framed, record
 from veritally.rules.protocol import Fit, Rule, Status
 from veritally.votes.labels import first_few
 from veritally.votes.profile import Profile
@@ -128,7 +128,7 @@ class Outcome:
     # Scores
 
     @cached_property
-    def _kept(self) -> list[int]:
+    def kept(self) -> list[int]:
         """Positions of the alternatives that have a score, in a single decision."""
         return [int(j) for j in np.flatnonzero(np.asarray(self.fit.scores) > -np.inf)]
 
@@ -138,7 +138,7 @@ class Outcome:
 
         def kept(one: "Outcome") -> tuple[Any, ...]:
             names = one.profile.alternatives
-            return tuple(names[j] for j in one._kept)
+            return tuple(names[j] for j in one.kept)
 
         return self._each(kept)
 
@@ -172,7 +172,7 @@ class Outcome:
 
     def _columns(self, x: Array) -> Array:
         xp = namespace(x)
-        return xp.take(x, xp.asarray(self._kept, dtype=int), axis=-1)
+        return xp.take(x, xp.asarray(self.kept, dtype=int), axis=-1)
 
     # How sure it is
 
@@ -182,15 +182,15 @@ class Outcome:
 
         In a batch it covers all alternatives of the profile; for a single decision those of :attr:`alternatives`.
         """
-        whole = self._whole_belief
-        return whole if whole is None or self.profile.batch else whole.columns(self._kept)
+        whole = self.whole_belief
+        return whole if whole is None or self.profile.batch else whole.columns(self.kept)
 
     @cached_property
-    def _whole_belief(self) -> Belief | None:
+    def whole_belief(self) -> Belief | None:
         """The same with all alternatives; a decision of a batch has it from there."""
         if self.batch is not None:
             whole, d = self.batch
-            belief = whole._whole_belief
+            belief = whole.whole_belief
             return None if belief is None else belief.decision(d, self.profile.shape[-1])
         return self.method.belief(self.profile.ballots, self.fit, self.seed[0])
 
@@ -300,12 +300,9 @@ class Outcome:
     @cached_property
     def clear_tiers(self) -> list[list[int]]:
         """The same of a single decision, as positions among the alternatives."""
-        tiers, rest = [], self.ordered_positions()
-        while rest:
-            first, better = rest[0], self.p_above[rest[0]]
-            tiers.append([j for j in rest if j == first or not better[j] > CLEAR])
-            rest = [j for j in rest if j != first and better[j] > CLEAR]
-        return tiers
+        ordered = self.ordered_positions()
+        tier = clear_tiers(np.asarray(self.p_above)[None], np.array([ordered]))[0]
+        return [[j for j in ordered if tier[j] == number] for number in range(1, int(np.max(tier)) + 1)]
 
     @property
     def cut(self) -> Any:
@@ -367,7 +364,8 @@ class Outcome:
     @cached_property
     def tier_positions(self) -> list[list[int]]:
         """Positions among the alternatives, best first; scores too close to tell apart share a tier."""
-        return tiers(np.asarray(self.scores), np.asarray(self._columns(self.fit.rounding)))
+        group = tied_places(np.asarray(self.scores), np.asarray(self._columns(self.fit.rounding)))
+        return [np.flatnonzero(group == place).tolist() for place in range(int(np.max(group)) + 1)]
 
     @property
     def voters(self) -> Any:
@@ -443,10 +441,10 @@ class Outcome:
         messages = []
         seen = np.sum(np.asarray(self.profile.counts) > 0, axis=0)
         names = self.profile.alternatives
-        kept = set(self._kept)
+        kept = set(self.kept)
         if out := [str(name) for j, name in enumerate(names) if j not in kept]:
             messages.append(f"no evidence about {', '.join(out)}: left out")
-        lone = [str(names[self._kept[j]]) for j in self.tier_positions[0] if seen[self._kept[j]] == 1]
+        lone = [str(names[self.kept[j]]) for j in self.tier_positions[0] if seen[self.kept[j]] == 1]
         if lone and len(self.profile) > 2:
             messages.append(f"only one voter saw {', '.join(lone)}, which comes out best")
         messages += self.fit.messages(names)
@@ -499,16 +497,13 @@ class Outcome:
         ``distance_low``, ``distance_high`` (how far behind the winner) with ``distance_unit``. ``backend`` is
         ``"polars"``, ``"pandas"`` or ``"pyarrow"``.
         """
-        rows = [{"decision": decision, **row} for decision, one in self.singles() for row in alternative_rows(one)]
-        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        columns = {name: column.tolist() for name, column in alternative_columns(self).items()}
         for column in ("voters", "count"):
             if all(number % 1 == 0 and number < _WHOLE for number in columns[column]):
                 columns[column] = list(map(int, columns[column]))
-        for column in ("decision", "alternative"):
+        for column in columns.keys() & {"decision", "alternative"}:
             if len({type(name) for name in columns[column]}) > 1:  # a column has one type
                 columns[column] = list(map(str, columns[column]))
-        if not self.profile.batch:
-            del columns["decision"]
         return framed(columns, backend)
 
     def __repr__(self) -> str:
@@ -541,18 +536,3 @@ class WarningLines:
             f"decision{'s' if len(names) > 1 else ''} {first_few(names, 2, quoted)}: {message}" if names else message
             for message, names in self._about.items()
         )
-
-
-def tiers(scores: Array, rounding: Array) -> list[list[int]]:
-    """Group positions by score, best first; scores within rounding of a group's best share its group.
-
-    >>> tiers(np.array([1.0, 3.0, 1.0 + 1e-15]), np.full(3, 1e-14))
-    [[1], [0, 2]]
-    """
-    groups: list[list[int]] = []
-    for j in np.argsort(-scores, kind="stable"):
-        if groups and scores[j] + rounding[j] >= scores[groups[-1][0]] - rounding[groups[-1][0]]:
-            groups[-1].append(int(j))
-        else:
-            groups.append([int(j)])
-    return [sorted(group) for group in groups]

@@ -10,9 +10,12 @@ import numpy as np
 from veritally.arrays import Array
 from veritally.document import Table
 from veritally.errors import InputError, TieError
+from veritally.explain import among_best
 from veritally.inference.belief import DISTANCES, SURE_LEVELS, Belief, percent
+from veritally.inference.ordering import clear_tiers, tied_places
 from veritally.panel.learned import LearnedPanel
 from veritally.votes.labels import visible
+from veritally.votes.profile import Profile
 from veritally.votes.values import Values
 
 if TYPE_CHECKING:
@@ -99,38 +102,86 @@ def _by_name(outcome: "Outcome", x: Any) -> dict[str, float]:
 
 def alternative_rows(outcome: "Outcome") -> list[dict[str, Any]]:
     """Return a row for each alternative of a single decision, best first; those that tie share the better rank."""
-    rows, rank, titles = [], 1, outcome.profile.titles
-    voters, counts = seen_by(outcome)
-    chosen = set(outcome.chosen_positions)
-    tier_of = {} if outcome.belief is None else {j: t for t, tier in enumerate(outcome.clear_tiers, 1) for j in tier}
-    for tied in outcome.tier_positions:
-        for j in tied:
-            row: dict[str, Any] = {"alternative": outcome.alternatives[j]}
-            row |= {} if titles is None else {"title": titles.get(str(row["alternative"]), "")}
-            row["score"] = float(outcome.scores[j])
-            row |= {"rank": rank, "winner": rank == 1, "chosen": j in chosen}
-            row |= {"voters": voters[j], "count": counts[j]}
-            if outcome.p_best is not None:
-                row["p_best"] = float(outcome.p_best[j])
-            if outcome.belief is not None:
-                row |= {"p_chosen": float(outcome.p_chosen[j]), "tier": tier_of[j]}
-                row |= {"estimate": float(outcome.scores[j])}
-                row |= {f"estimate_{end}": float(getattr(outcome.belief, end)[j]) for end in ("low", "high")}
-                row["estimate_unit"] = "votes" if outcome.profile.ballots.anchored else "spread of the truths"
-                row |= {name: float(getattr(outcome.belief, name)[j]) for name in DISTANCES}
-                row["distance_unit"] = outcome.distance_unit
-            rows.append(row)
-        rank += len(tied)
-    return rows
+    columns = alternative_columns(outcome)
+    return [dict(zip(columns, row, strict=True)) for row in zip(*(x.tolist() for x in columns.values()), strict=True)]
 
 
-def seen_by(outcome: "Outcome") -> tuple[list[float], list[float]]:
-    """Return how many voters saw each alternative of a single decision, and how much they saw in total."""
-    profile = outcome.profile
-    counts, times = np.asarray(profile.counts, dtype=float), np.asarray(profile.multiplicity, dtype=float)[:, None]
-    place = {name: j for j, name in enumerate(profile.alternatives)}
-    kept = [place[name] for name in outcome.alternatives]
-    return np.sum((counts > 0) * times, axis=0)[kept].tolist(), np.sum(counts * times, axis=0)[kept].tolist()
+def alternative_columns(outcome: "Outcome") -> dict[str, Array]:
+    """Return such rows as columns, of a single decision, or of a batch with the names of its decisions first."""
+    profile, n = outcome.profile, outcome.profile.shape[-1]
+
+    def flat(x: Any) -> Array:
+        return np.reshape(np.asarray(x), (-1, n))
+
+    scores, rounding = flat(outcome.fit.scores), flat(outcome.fit.rounding)
+    kept, tied = scores > -np.inf, tied_places(scores, rounding)
+    order = np.lexsort((np.broadcast_to(np.arange(n), kept.shape), tied))  # ties as they were given
+    shown = np.take_along_axis(kept, order, axis=-1)
+
+    def column(x: Any) -> Array:
+        return np.take_along_axis(np.broadcast_to(x, kept.shape), order, axis=-1)[shown]
+
+    names = np.empty(kept.shape, dtype=object)
+    names[kept] = profile.alternative_labels.flat(kept)
+    columns: dict[str, Array] = {}
+    if profile.batch:
+        deep = len(profile.batch) > 1
+        decisions = [name for name, _ in outcome.singles()] if deep else profile.decision_names
+        columns["decision"] = np.repeat(_objects(decisions), np.sum(kept, axis=-1))
+    columns["alternative"] = column(names)
+    if profile.titles is not None:
+        columns["title"] = _objects([profile.titles.get(str(name), "") for name in columns["alternative"]])
+    group = np.take_along_axis(tied, order, axis=-1)
+    new = np.diff(group, axis=-1, prepend=-1) > 0
+    rank = np.maximum.accumulate(np.where(new, np.arange(1, n + 1), 0), axis=-1)[shown]
+    columns |= {"score": column(scores), "rank": rank, "winner": rank == 1}
+    columns["chosen"] = column(_chosen(outcome, scores, rounding, order))
+    columns |= {name: column(flat(x)) for name, x in zip(("voters", "count"), seen_by(profile), strict=True)}
+    belief = outcome.whole_belief
+    p_best = outcome.fit.p_best if belief is None else belief.p_best
+    if p_best is not None:
+        columns["p_best"] = column(flat(p_best))
+    if belief is not None:
+        if outcome.tie_break == "random":
+            ordered = order.copy()
+            for own, (_, one) in zip(ordered, outcome.singles(), strict=True):
+                own[: len(one.kept)] = np.array(one.kept)[one.ordered_positions()]
+        else:
+            ordered = order
+        columns["p_chosen"] = column(flat(belief.p_among(outcome.choose)))
+        columns["tier"] = column(clear_tiers(np.reshape(belief.p_above, (-1, n, n)), ordered))
+        columns |= {"estimate": columns["score"]}
+        columns |= {f"estimate_{end}": column(flat(getattr(belief, end))) for end in ("low", "high")}
+        anchored, in_sigma = (np.reshape(x, (-1, 1)) for x in (profile.ballots.anchored, belief.in_sigma))
+        columns["estimate_unit"] = column(np.where(anchored, "votes", "spread of the truths"))
+        columns |= {name: column(flat(getattr(belief, name))) for name in DISTANCES}
+        columns["distance_unit"] = column(np.where(in_sigma, "noise of one observation", "votes"))
+    return columns
+
+
+def _objects(names: Sequence[Any]) -> Array:
+    """Return names as an array, whatever they are."""
+    array = np.empty(len(names), dtype=object)
+    array[:] = names
+    return array
+
+
+def _chosen(outcome: "Outcome", scores: Array, rounding: Array, order: Array) -> Array:
+    """Mark the chosen, ``(decision, alternative)``, and all who share the last place where a tie is not broken."""
+    marks = among_best(scores, rounding, outcome.choose)
+    if outcome.tie_break == "first":
+        return marks & (np.argsort(order, axis=-1) < outcome.choose)
+    if outcome.tie_break == "random":
+        for own, (_, one) in zip(marks, outcome.singles(), strict=True):
+            own[:] = False
+            own[np.array(one.kept)[one.chosen_positions]] = True
+    return marks
+
+
+def seen_by(profile: Profile) -> tuple[Array, Array]:
+    """Return how many voters saw each alternative, and how much they saw in total, both ``(..., alternative)``."""
+    counts, times = (np.asarray(x, dtype=float) for x in (profile.counts, profile.multiplicity))
+    return np.sum((counts > 0) * times[..., None], axis=-2), np.sum(counts * times[..., None], axis=-2)
 
 
 def plain_means(outcome: "Outcome") -> list[float] | None:

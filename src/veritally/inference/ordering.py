@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from veritally.arrays import Array
+from veritally.inference.belief import CLEAR
 
 _EXACT = 12  # alternatives on one cycle, up to which all orders are gone through
 
@@ -76,3 +77,41 @@ def _improved(p_above: Array) -> list[int]:
             order = [*rest[: (place := int(np.argmin(losses)))], j, *rest[place:]]
         if not expected_kendall(order, p_above) < before - 1e-12:
             return order
+
+
+def tied_places(scores: Array, rounding: Array) -> Array:
+    """Return the group of each score, ``(..., alternative)``, 0 for the best; scores too close to tell share one.
+
+    Scores within rounding of a group's best share its group.
+
+    >>> tied_places(np.array([1.0, 3.0, 1.0 + 1e-15]), np.full(3, 1e-14)).tolist()
+    [1, 0, 1]
+    """
+    order = np.argsort(-scores, axis=-1, kind="stable")
+    high, low = (np.take_along_axis(x, order, axis=-1) for x in (scores + rounding, scores - rounding))
+    group, first = np.zeros(scores.shape, dtype=int), low[..., 0]
+    for place in range(1, scores.shape[-1]):
+        worse = high[..., place] < first
+        group[..., place] = group[..., place - 1] + worse
+        first = np.where(worse, low[..., place], first)
+    found = np.empty_like(group)
+    np.put_along_axis(found, order, group, axis=-1)
+    return found
+
+
+def clear_tiers(above: Array, order: Array) -> Array:
+    """Return the tier of each alternative, ``(decision, alternative)``, from 1 on.
+
+    The first of a tier, in the ``order`` of places, is not clearly better than the others of it, by the probabilities
+    ``above`` that one is better than another.
+    """
+    place, decision = np.argsort(order, axis=-1), np.arange(len(order))
+    tier = np.zeros(order.shape, dtype=int)
+    for number in range(1, order.shape[-1] + 1):
+        if tier.all():
+            break
+        first = np.argmin(np.where(tier == 0, place, place.shape[-1]), axis=-1)
+        near = ~(above[decision, first] > CLEAR)
+        near[decision, first] = True
+        tier = np.where((tier == 0) & near, number, tier)
+    return tier

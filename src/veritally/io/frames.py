@@ -18,6 +18,7 @@ from veritally.io.numbers import are_plain_numbers, numbers, plain_numbers
 from veritally.io.options import Options
 from veritally.io.spelling import plain
 from veritally.votes.differences import Differences
+from veritally.votes.labels import EachNames
 from veritally.votes.mixed import Mixed
 from veritally.votes.pairs import Pairs
 from veritally.votes.profile import Profile
@@ -327,7 +328,7 @@ def coded(column: pl.Series, place: Place) -> tuple[list[str], Array]:
     return names.to_list(), codes.to_numpy().astype(np.intp)
 
 
-def _labels(column: pl.Series, decision: Array | None, place: Place) -> tuple[list[Any], Array]:
+def _labels(column: pl.Series, decision: Array | None, place: Place) -> tuple[Sequence[Any], Array]:
     """Return names and positions, within each decision where there are several."""
     names, codes = coded(column, place)
     if decision is None:
@@ -336,10 +337,7 @@ def _labels(column: pl.Series, decision: Array | None, place: Place) -> tuple[li
     owner = pairs // len(names)
     starts = np.searchsorted(owner, np.arange(owner[-1] + 1))
     position = np.arange(len(pairs)) - starts[owner]
-    each: list[list[str]] = [[] for _ in starts]
-    for own, code in zip(owner.tolist(), (pairs % len(names)).tolist(), strict=True):
-        each[own].append(names[code])
-    return each, position[pair]
+    return EachNames(names, pairs % len(names), np.append(starts, len(pairs))), position[pair]
 
 
 def _no_cell_twice(flat: Array, cells: int, table: pl.DataFrame, place: Place) -> None:

@@ -138,7 +138,7 @@ def _chart(outcome: Outcome) -> Chart:
 def alternatives(outcome: Outcome) -> Table:
     """Return the table of alternatives, best first, what matters most on the left."""
     belief, k, titles = outcome.belief, outcome.choose, outcome.profile.titles
-    voters, counts = seen_by(outcome)
+    voters, counts = (x[outcome.kept] for x in seen_by(outcome.profile))
     order = outcome.ordered_positions()
     names = [outcome.alternatives[j] for j in order]
     columns: dict[str, list[str]] = {}

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from veritally.arrays import Array
 from veritally.errors import InputError, quoted, short
 
 # Characters that a terminal obeys: control characters, line breaks, and those that turn the direction of writing.
@@ -35,6 +36,50 @@ def first_few(names: Sequence[Any], most: int, word: Callable[[Any], str] = shor
     return ", ".join(texts) + more
 
 
+class EachNames(Sequence[tuple[Any, ...]]):
+    """A tuple of names for each decision, made when it is asked for: of millions of decisions most never are.
+
+    Parameters
+    ----------
+    vocabulary
+        All names that there are.
+    codes
+        Places in it: those of the first decision, then those of the second, and so on.
+    starts
+        Where each decision begins among the codes, and the end.
+    """
+
+    def __init__(self, vocabulary: Sequence[Any], codes: Array, starts: Array) -> None:
+        self.vocabulary, self.codes, self.starts = vocabulary, codes, starts
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, d: Any) -> Any:
+        if isinstance(d, slice):
+            first, last, step = d.indices(len(self))
+            assert step == 1
+            return EachNames(self.vocabulary, self.codes, self.starts[first : max(last, first) + 1])
+        d = range(len(self))[d]  # which refuses what is beyond the end
+        return tuple(self.vocabulary[code] for code in self.codes[self.starts[d] : self.starts[d + 1]].tolist())
+
+    @property
+    def lengths(self) -> Array:
+        """How many names each decision has."""
+        return np.diff(self.starts)
+
+    def flat(self, kept: Array) -> Array:
+        """Return the names at the places of a mask, ``(decision, size)``, one after the other."""
+        place = (self.starts[:-1, None] + np.arange(kept.shape[-1]))[kept]
+        return np.array(self.vocabulary, dtype=object)[self.codes[place]]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
 @dataclass(frozen=True)
 class Labels:
     """Names of voters or alternatives, unique within a decision.
@@ -44,14 +89,14 @@ class Labels:
     size
         The length of the axis.
     names
-        None for the positions 0, 1, …; a tuple of names shared by all decisions; or, with ``each``, one tuple of names
-        for each decision, shorter than ``size`` where the rest is padding.
+        None for the positions 0, 1, …; a tuple of names shared by all decisions; or, with ``each``, a sequence with one
+        tuple of names for each decision, shorter than ``size`` where the rest is padding.
     each
         Whether ``names`` holds a tuple for each decision.
     """
 
     size: int
-    names: tuple[Any, ...] | None = None
+    names: Any = None
     each: bool = False
 
     @classmethod
@@ -59,6 +104,8 @@ class Labels:
         """Check names as a user gave them for an axis of ``size`` under the batch axes ``batch``."""
         if given is None:
             return cls(size)
+        if isinstance(given, EachNames):  # which are unique as they were made
+            return cls(size, given, each=True)
         try:
             given = tuple(given.tolist() if hasattr(given, "tolist") else given)
             if not (given and isinstance(given[0], list | tuple)):
@@ -70,13 +117,12 @@ class Labels:
             raise InputError(f"{what} names for {len(given)} decisions do not fit a batch of shape {batch}")
         return cls(size, each, each=True)
 
-    def at(self, decision: int | None = None) -> tuple[Any, ...]:
+    def at(self, decision: int | None = None) -> Any:
         """Return the names of one decision."""
         if self.names is None:
             return tuple(range(self.size))
         if self.each and decision is not None:
-            names: tuple[Any, ...] = self.names[decision]
-            return names
+            return self.names[decision]
         return self.names
 
     def word(self, position: int, decision: int | None) -> str:
@@ -86,8 +132,23 @@ class Labels:
 
     def existing(self) -> Any:
         """Return which positions are no padding: ``(decision, size)`` if decisions differ, else ``(size,)``."""
-        lengths = np.array([len(names) for names in self.at()])[:, None] if self.each else self.size
-        return np.arange(self.size) < lengths
+        return np.arange(self.size) < (self.lengths[:, None] if self.each else self.size)
+
+    @property
+    def lengths(self) -> Array:
+        """How many names each decision has, where these differ."""
+        if isinstance(self.names, EachNames):
+            return self.names.lengths
+        return np.array([len(names) for names in self.names])
+
+    def flat(self, kept: Array) -> Array:
+        """Return the names at the places of a mask, ``(decision, size)``, one after the other."""
+        if isinstance(self.names, EachNames):
+            return self.names.flat(kept)
+        every = np.empty(kept.shape if self.each else self.size, dtype=object)
+        for d, names in enumerate(self.names if self.each else [self.at()]):
+            every[(d, slice(len(names))) if self.each else slice(None)] = names
+        return np.broadcast_to(every, kept.shape)[kept]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.at())

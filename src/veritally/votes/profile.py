@@ -114,10 +114,9 @@ class Profile:
         self._set("alternative_labels", Labels.of(alternatives, shape[-1], batch, "alternative"))
         self._set("voter_labels", Labels.of(voters, shape[-2], batch, "voter"))
         self._set("decisions", decisions if decisions is None else Labels.of(decisions, batch[0], (), "decision").names)
-        for d, names in enumerate(self.alternatives if self.alternative_labels.each else ()):
-            if len(names) < 2:
-                name = d if self.decisions is None else self.decisions[d]
-                raise InputError(f"decision {quoted(name)}: there is a single alternative; it needs two")
+        for d in np.flatnonzero(self.alternative_labels.lengths < 2) if self.alternative_labels.each else ():
+            name = int(d) if self.decisions is None else self.decisions[d]
+            raise InputError(f"decision {quoted(name)}: there is a single alternative; it needs two")
         self._set("ballots", self._validated(kind, votes, counts, multiplicity, shape))
         self._set("groups", None)
         self._set("items", None)
@@ -250,12 +249,14 @@ class Profile:
     @property
     def alternatives(self) -> tuple[Any, ...]:
         """Names of the alternatives; a tuple of names for each decision if these differ."""
-        return self.alternative_labels.at()
+        names: tuple[Any, ...] = self.alternative_labels.at()
+        return names
 
     @property
     def voters(self) -> tuple[Any, ...]:
         """Names of the voters; a tuple of names for each decision if these differ."""
-        return self.voter_labels.at()
+        names: tuple[Any, ...] = self.voter_labels.at()
+        return names
 
     @property
     def names_differ(self) -> bool:
