@@ -25,6 +25,7 @@ STOREYS = (
     {"planning"},
     {"io", "plots", "datasets", "experiments"},
     {"learning"},
+    {"streams"},
     {"report"},
     {"web"},
     {"cli"},

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from veritally.planning.group_comparison import GroupComparison
     from veritally.planning.plan import Plan, next_looks
     from veritally.report.writing import write_report
+    from veritally.streams.run import decide_file
 
 __all__ = [
     "Comparison",
@@ -65,6 +66,7 @@ __all__ = [
     "concat",
     "datasets",
     "decide",
+    "decide_file",
     "evaluate",
     "from_pref_voting",
     "learn_panel",
@@ -103,6 +105,7 @@ _LATER = {
     "from_pref_voting": "io.pref_voting",
     "datasets": "datasets",
     "learn_panel": "learning",
+    "decide_file": "streams.run",
     "model": "model",
     "next_looks": "planning.plan",
     "plots": "plots",

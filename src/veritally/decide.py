@@ -112,11 +112,7 @@ def questions(
     Their outcomes are those of :func:`decide`. A single decision, and a batch whose decisions are not independent, are
     one question. Outcomes do not warn: warnings are in :attr:`Outcome.rule_warnings`.
     """
-    whole_question = Question.of(profile, rule, choose, tie_break, seed, parameters, panel).prepared()
-    size = whole_question.piece
-    if size is None or not profile.batch:
-        return [whole_question]
-    return [whole_question.part(start, start + size) for start in range(0, profile.batch[0], size)]
+    return Question.of(profile, rule, choose, tie_break, seed, parameters, panel).prepared().pieces()
 
 
 @dataclass(frozen=True)
@@ -139,14 +135,17 @@ class Question:
     def of(
         cls,
         profile: Profile,
-        rule: str | Rule | None,
+        rule: str | Rule | RuleInfo | None,
         choose: int,
         tie_break: TieBreak,
         seed: int,
         parameters: dict[str, Any],
         panel: AnyPanel | None = None,
+        *,
+        made: Rule | None = None,
+        oddities: bool = True,
     ) -> Self:
-        """Check what a user asks."""
+        """Check what a user asks; of a part of many decisions with the rule ``made`` for all, and no look at voters."""
         if rule is None and "model" in parameters:
             rule = "learned"
         info = rule_for(profile, rule)
@@ -159,11 +158,11 @@ class Question:
         _require_evidence(np.where(profile.ballots.mask, 0.0, -np.inf), profile, choose)
         ignores_panel = panel is None and not _takes_panel(info) and Panel.of(profile) is not None
         panel = _panel_for(info, panel, profile)
-        odd = odd_voters(profile, None if panel is None else panel.group_of)
+        odd = odd_voters(profile, None if panel is None else panel.group_of) if oddities else ()
         learned = isinstance(panel, LearnedPanel)  # which knows who leans to a place
         remarks = tuple(oddity.sentence for oddity in odd if not (learned and oddity.what == "position"))
         if panel is not None:
-            remarks += panel.remarks(profile)
+            remarks += panel.remarks(profile) if oddities else ()
         elif isinstance(profile.ballots, Pairs) and _takes_panel(info):
             remarks += _taste(profile)
         if ignores_panel:
@@ -177,7 +176,9 @@ class Question:
             profile = panel.applied(profile, checked.get("cap"))
         elif profile.ballots.loadings is not None:  # of a panel that it was decided with before
             profile = profile.with_ballots(profile.ballots.with_shared_errors(None, None).with_traits(None))
-        return cls(profile, info, choose, tie_break, seed, parameters, panel=panel, claims=claims, remarks=remarks)
+        if made is None:
+            return cls(profile, info, choose, tie_break, seed, parameters, panel=panel, claims=claims, remarks=remarks)
+        return cls(profile, info, choose, tie_break, seed, parameters, 0, made, panel, claims, remarks)
 
     def prepared(self) -> Self:
         """Find out what concerns all decisions together, once."""
@@ -209,13 +210,20 @@ class Question:
         m, n = self.profile.shape[-2:]
         return int(np.clip(_PIECE // (m * n * n), 1, _MOST_AT_ONCE))
 
+    def pieces(self) -> list[Self]:
+        """Ask about some decisions at a time, where they are independent."""
+        size = self.piece
+        if size is None or not self.profile.batch:
+            return [self]
+        return [self.part(start, start + size) for start in range(0, self.profile.batch[0], size)]
+
     def part(self, start: int, end: int) -> Self:
         """Ask about some decisions along the first batch axis."""
         size = math.prod(self.profile.batch[1:])
         claims = {
             place - start * size: claim for place, claim in self.claims.items() if start * size <= place < end * size
         }
-        return replace(self, profile=self.profile.part(start, end), before=start, claims=claims)
+        return replace(self, profile=self.profile.part(start, end), before=self.before + start, claims=claims)
 
     def outcome(self) -> Outcome:
         """Decide."""

@@ -450,14 +450,14 @@ class Outcome:
         messages += self.fit.messages(names)
         return (*messages, *self.remarks)
 
-    def decisions_with_warnings(self) -> "list[tuple[Any, Outcome]]":
-        """Return the decisions of a batch that may have warnings, found without taking all of them apart."""
+    def decisions_with_warnings(self, most: int | None = None) -> "list[tuple[Any, Outcome]]":
+        """Return the decisions of a batch that may have warnings, or some, found without taking all of them apart."""
         scores, seen = np.asarray(self.fit.scores), np.sum(np.asarray(self.profile.counts) > 0, axis=-2)
         found = (scores == -np.inf).any(axis=-1)
         found |= (among_best(scores, np.asarray(self.fit.rounding)) & (seen == 1)).any(axis=-1)
         found |= np.asarray(self.fit.status) != Status.CONVERGED
         found.flat[list(self.fit.warnings)] = True
-        wanted = np.flatnonzero(found.reshape(self.profile.batch[0], -1).any(axis=1))
+        wanted = np.flatnonzero(found.reshape(self.profile.batch[0], -1).any(axis=1))[:most]
         return [(self.profile.decision_names[d], self._decision(int(d), self.profile.decision(int(d)))) for d in wanted]
 
     def explain(self) -> Any:

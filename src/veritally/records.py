@@ -3,6 +3,8 @@
 import math
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from veritally.explain import among_best
 from veritally.inference.belief import DISTANCES, SURE_LEVELS, Belief, percent
 from veritally.inference.ordering import clear_tiers, tied_places
 from veritally.panel.learned import LearnedPanel
-from veritally.votes.labels import visible
+from veritally.votes.labels import Labels, visible
 from veritally.votes.profile import Profile
 from veritally.votes.values import Values
 
@@ -109,54 +111,115 @@ def alternative_rows(outcome: "Outcome") -> list[dict[str, Any]]:
 def alternative_columns(outcome: "Outcome") -> dict[str, Array]:
     """Return such rows as columns, of a single decision, or of a batch with the names of its decisions first."""
     profile, n = outcome.profile, outcome.profile.shape[-1]
-
-    def flat(x: Any) -> Array:
-        return np.reshape(np.asarray(x), (-1, n))
-
-    scores, rounding = flat(outcome.fit.scores), flat(outcome.fit.rounding)
-    kept, tied = scores > -np.inf, tied_places(scores, rounding)
-    order = np.lexsort((np.broadcast_to(np.arange(n), kept.shape), tied))  # ties as they were given
-    shown = np.take_along_axis(kept, order, axis=-1)
-
-    def column(x: Any) -> Array:
-        return np.take_along_axis(np.broadcast_to(x, kept.shape), order, axis=-1)[shown]
-
-    names = np.empty(kept.shape, dtype=object)
-    names[kept] = profile.alternative_labels.flat(kept)
-    columns: dict[str, Array] = {}
+    belief = outcome.whole_belief
+    known = (outcome.fit.scores, outcome.fit.rounding, *seen_by(profile))
+    scores, rounding, voters, counts = (np.reshape(np.asarray(x), (-1, n)) for x in known)
+    answered = Answered(
+        scores,
+        rounding,
+        voters,
+        counts,
+        profile.alternative_labels,
+        outcome.choose,
+        belief,
+        outcome.fit.p_best if belief is None else belief.p_best,
+        profile.ballots.anchored,
+    )
+    order = answered.order
+    if outcome.tie_break == "random":
+        order = order.copy()
+        for own, (_, one) in zip(order, outcome.singles(), strict=True):
+            own[: len(one.kept)] = np.array(one.kept)[one.ordered_positions()]
+    columns = answered.columns(order, settled=outcome.tie_break != "error")
+    if profile.titles is not None:
+        titles = _objects([profile.titles.get(str(name), "") for name in columns["alternative"]])
+        columns = {"alternative": columns.pop("alternative"), "title": titles} | columns
     if profile.batch:
         deep = len(profile.batch) > 1
         decisions = [name for name, _ in outcome.singles()] if deep else profile.decision_names
-        columns["decision"] = np.repeat(_objects(decisions), np.sum(kept, axis=-1))
-    columns["alternative"] = column(names)
-    if profile.titles is not None:
-        columns["title"] = _objects([profile.titles.get(str(name), "") for name in columns["alternative"]])
-    group = np.take_along_axis(tied, order, axis=-1)
-    new = np.diff(group, axis=-1, prepend=-1) > 0
-    rank = np.maximum.accumulate(np.where(new, np.arange(1, n + 1), 0), axis=-1)[shown]
-    columns |= {"score": column(scores), "rank": rank, "winner": rank == 1}
-    columns["chosen"] = column(_chosen(outcome, scores, rounding, order))
-    columns |= {name: column(flat(x)) for name, x in zip(("voters", "count"), seen_by(profile), strict=True)}
-    belief = outcome.whole_belief
-    p_best = outcome.fit.p_best if belief is None else belief.p_best
-    if p_best is not None:
-        columns["p_best"] = column(flat(p_best))
-    if belief is not None:
-        if outcome.tie_break == "random":
-            ordered = order.copy()
-            for own, (_, one) in zip(ordered, outcome.singles(), strict=True):
-                own[: len(one.kept)] = np.array(one.kept)[one.ordered_positions()]
-        else:
-            ordered = order
-        columns["p_chosen"] = column(flat(belief.p_among(outcome.choose)))
-        columns["tier"] = column(clear_tiers(np.reshape(belief.p_above, (-1, n, n)), ordered))
-        columns |= {"estimate": columns["score"]}
-        columns |= {f"estimate_{end}": column(flat(getattr(belief, end))) for end in ("low", "high")}
-        anchored, in_sigma = (np.reshape(x, (-1, 1)) for x in (profile.ballots.anchored, belief.in_sigma))
-        columns["estimate_unit"] = column(np.where(anchored, "votes", "spread of the truths"))
-        columns |= {name: column(flat(getattr(belief, name))) for name in DISTANCES}
-        columns["distance_unit"] = column(np.where(in_sigma, "noise of one observation", "votes"))
+        columns = {"decision": np.repeat(_objects(decisions), np.sum(answered.kept, axis=-1))} | columns
     return columns
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What there is to say of each alternative, arrays ``(decision, alternative)``.
+
+    Attributes
+    ----------
+    scores, rounding
+        As a fit has them.
+    voters, counts
+        How many voters saw it, and how much they saw in total.
+    labels
+        The names.
+    choose
+        How many are chosen.
+    belief, p_best
+        How sure it is, if the rule says so.
+    anchored
+        In which decisions some vote tells where the truths lie, ``(...)``.
+    """
+
+    scores: Array
+    rounding: Array
+    voters: Array
+    counts: Array
+    labels: Labels
+    choose: int
+    belief: Belief | None
+    p_best: Array | None
+    anchored: Any
+
+    @property
+    def kept(self) -> Array:
+        """Which alternatives have a score."""
+        return self.scores > -np.inf
+
+    @cached_property
+    def tied(self) -> Array:
+        """In which group of those that tie each is."""
+        return tied_places(self.scores, self.rounding)
+
+    @cached_property
+    def order(self) -> Array:
+        """The places of the alternatives, best first, those that tie as they were given."""
+        return np.lexsort((np.broadcast_to(np.arange(self.scores.shape[-1]), self.scores.shape), self.tied))
+
+    def columns(self, order: Array, settled: bool) -> dict[str, Array]:
+        """Return columns of a table, in an ``order`` in which ties may be ``settled``, else all that tie are chosen."""
+        kept, belief, n = self.kept, self.belief, self.scores.shape[-1]
+        shown = np.take_along_axis(kept, self.order, axis=-1)
+
+        def column(x: Any) -> Array:
+            return np.take_along_axis(np.broadcast_to(x, kept.shape), self.order, axis=-1)[shown]
+
+        def flat(x: Array) -> Array:
+            return column(np.reshape(x, (-1, n)))
+
+        names = np.empty(kept.shape, dtype=object)
+        names[kept] = self.labels.flat(kept)
+        group = np.take_along_axis(self.tied, self.order, axis=-1)
+        new = np.diff(group, axis=-1, prepend=-1) > 0
+        rank = np.maximum.accumulate(np.where(new, np.arange(1, n + 1), 0), axis=-1)[shown]
+        first = np.argsort(order, axis=-1) < self.choose
+        chosen = first if settled else among_best(self.scores, self.rounding, self.choose)
+        columns: dict[str, Array] = {"alternative": column(names), "score": column(self.scores)}
+        columns |= {"rank": rank, "winner": rank == 1, "chosen": column(chosen)}
+        columns |= {"voters": column(self.voters), "count": column(self.counts)}
+        if self.p_best is not None:
+            columns["p_best"] = flat(self.p_best)
+        if belief is None:
+            return columns
+        columns["p_chosen"] = flat(belief.p_among(self.choose))
+        columns["tier"] = column(clear_tiers(np.reshape(belief.p_above, (-1, n, n)), order))
+        columns["estimate"] = columns["score"]
+        columns |= {f"estimate_{end}": flat(getattr(belief, end)) for end in ("low", "high")}
+        anchored, in_sigma = (np.reshape(x, (-1, 1)) for x in (self.anchored, belief.in_sigma))
+        columns["estimate_unit"] = column(np.where(anchored, "votes", "spread of the truths"))
+        columns |= {name: flat(getattr(belief, name)) for name in DISTANCES}
+        columns["distance_unit"] = column(np.where(in_sigma, "noise of one observation", "votes"))
+        return columns
 
 
 def _objects(names: Sequence[Any]) -> Array:
@@ -164,18 +227,6 @@ def _objects(names: Sequence[Any]) -> Array:
     array = np.empty(len(names), dtype=object)
     array[:] = names
     return array
-
-
-def _chosen(outcome: "Outcome", scores: Array, rounding: Array, order: Array) -> Array:
-    """Mark the chosen, ``(decision, alternative)``, and all who share the last place where a tie is not broken."""
-    marks = among_best(scores, rounding, outcome.choose)
-    if outcome.tie_break == "first":
-        return marks & (np.argsort(order, axis=-1) < outcome.choose)
-    if outcome.tie_break == "random":
-        for own, (_, one) in zip(marks, outcome.singles(), strict=True):
-            own[:] = False
-            own[np.array(one.kept)[one.chosen_positions]] = True
-    return marks
 
 
 def seen_by(profile: Profile) -> tuple[Array, Array]:

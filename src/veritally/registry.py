@@ -230,7 +230,7 @@ _RULES = (
     ),
 )
 
-_DEFAULT = "posterior"
+DEFAULT = "posterior"
 _HINT = "see vt.rules() or `veritally rules`; register your own rule with vt.register (in the command with --plugin)"
 _ENTRY_POINTS = "veritally.rules"  # the group under which other packages offer modules that register rules
 
@@ -314,12 +314,14 @@ def _by_name() -> dict[str, RuleInfo]:
     return own | _BUILT_IN
 
 
-def rule_info(rule: str | Rule | Encoder) -> RuleInfo:
+def rule_info(rule: str | Rule | Encoder | RuleInfo) -> RuleInfo:
     """Look up a rule by its name or alias, or suggest the nearest name; describe a rule that is given as an object.
 
     >>> rule_info("case4").name
     'pairwise'
     """
+    if isinstance(rule, RuleInfo):
+        return rule
     if isinstance(rule, Rule):
         return RuleInfo(
             name=repr(rule.encoder if isinstance(rule, SumRule) else rule),
@@ -357,9 +359,9 @@ def rule(name: str, **parameters: Any) -> Rule:
     return rule_info(name).make(**parameters)
 
 
-def rule_for(profile: Profile, rule: str | Rule | None) -> RuleInfo:
+def rule_for(profile: Profile, rule: str | Rule | RuleInfo | None) -> RuleInfo:
     """Return the rule if it can use these votes; by default the posterior, which can use any."""
-    info = rule_info(_DEFAULT if rule is None else rule)
+    info = rule_info(DEFAULT if rule is None else rule)
     if info.takes(profile):
         return info.on(profile.kind)
     needs = f"{info.votes} of {info.alternatives} alternatives" if info.alternatives else info.votes

@@ -34,6 +34,7 @@ from veritally.votes.labels import find
 from veritally.votes.profile import Profile
 from veritally.votes.rankings import Ordinal
 
+_LEARN = "learn"  # a panel from the votes themselves
 _TRIED = 5.0  # seconds, before which nobody can tell how long it takes
 _LONG = 30.0  # seconds left, for which people would like to know a quicker way
 _FIT = 0.6  # of the work that is done before it is found out how sure the answer is, about
@@ -51,6 +52,7 @@ Examples:
   veritally decide reviews.csv --columns voter=member,value='total score'
   veritally decide reviews.csv --confidence low:1,medium:3,high:8
   cat votes.jsonl | veritally decide - --json
+  veritally decide parts/ --rule pairwise --out answers.parquet      # any number of decisions
 """
 
 
@@ -73,6 +75,22 @@ Examples:
 )
 @click.option("--top", type=click.IntRange(min=1), metavar="K", help="Show only the best K in the picture.")
 @click.option("--title", metavar="TEXT", help="The title of the report and the picture.")
+@click.option(
+    "--out",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write the answers to a file: .parquet, .csv, .tsv or .jsonl. FILE may then be a folder of Parquet files, and "
+    "hold any number of decisions, or one decision by any number of voters. To resume what was interrupted, give the "
+    "same command again.",
+)
+@click.option("--workers", type=click.IntRange(min=1), help="Number of processes, with --out. Default: one per core.")
+@click.option(
+    "--on-error",
+    type=click.Choice(["stop", "skip"]),
+    default="stop",
+    show_default=True,
+    help="With --out: what a decision that cannot be decided does. Skipped ones have an error as their answer.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (one a line for many decisions).")
 @click.option("--explain", is_flag=True, help="Add each voter's part in it, and what would change it.")
 @click.option(
@@ -101,8 +119,12 @@ Examples:
 @click.option(
     "--panel",
     type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Which voters share errors: a JSON file that veritally panel or vt.Panel wrote; for posterior.",
+    metavar="FILE | learn",
+    help="Which voters share errors: a JSON file that veritally panel or vt.Panel wrote; for posterior. With --out, "
+    "learn learns it first.",
+)
+@click.option(
+    "--answers", metavar="FILE", help="With --panel learn: what is known of the answers, as veritally panel takes it."
 )
 @click.option("--rule", metavar="NAME", help="The rule, by name or paper label. Default: posterior.")
 @click.option(
@@ -188,6 +210,7 @@ def decide(
     leniency: str | None,
     doubt: float | None,
     panel: str | None,
+    answers: str | None,
     model: str | None,
     ballots: Any,
     columns: dict[str, str] | None,
@@ -200,6 +223,9 @@ def decide(
     lower_is_better: bool,
     tie_break: Any,
     seed: int,
+    out: str | None,
+    workers: int | None,
+    on_error: Any,
     samples: int | None,
     points: str | None,
     own: tuple[str, ...],
@@ -236,6 +262,34 @@ def decide(
     ) | dict(map(_setting, own))
     if panel is not None and groups is not None:
         raise InputError("--panel and --groups both say who belongs together; give one of them")
+    if out is not None:
+        from veritally.cli.answers import decide_to_file
+
+        others = {"--json": as_json, "--explain": explain, "--report": reports, "--plot": plot, "--without": without}
+        others |= {"--require-sure": required is not None, "--groups": groups, "--counts": counts}
+        decide_to_file(
+            file,
+            out,
+            others,
+            rule=rule,
+            panel=panel if panel in (None, _LEARN) else read_panel(panel),
+            answers=answers,
+            choose=choose,
+            tie_break=tie_break,
+            seed=seed,
+            on_error=on_error,
+            ballots=ballots,
+            lower_is_better=lower_is_better,
+            unranked=unranked,
+            confidence=confidence,
+            columns=columns,
+            workers=workers,
+            force=force,
+            **parameters,
+        )
+        return
+    if workers is not None or on_error != "stop" or answers is not None or panel == _LEARN:
+        raise InputError("--workers, --on-error, --answers and --panel learn are for --out FILE; give that, too")
     files, gate = Files(reports, plot, top, title), Gate(required)
     files.check(force)
     sum_of_file = checksum(file) if files.reports else ""

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from pathlib import Path
 
 from veritally.arrays import array_library, device_name
 from veritally.errors import InputError
@@ -15,7 +14,7 @@ from veritally.experiments.rule_set import RuleSet
 from veritally.experiments.run import chunk_size, compile_together, run
 from veritally.model.scenario import Scenario
 from veritally.model.simulation import Backend
-from veritally.versions import versions
+from veritally.versions import fingerprint, versions
 from veritally.work import worked
 
 _SOURCES = (
@@ -72,7 +71,7 @@ class Chunk:
             "backend": self.backend,
             "versions": library_versions(self.backend),
             "device": describe_device(self.backend),
-            "source": _fingerprint(),
+            "source": fingerprint(*_SOURCES),
         }
         return hashlib.sha256(json.dumps(configuration, sort_keys=True).encode()).hexdigest()
 
@@ -134,14 +133,3 @@ def describe_device(backend: Backend) -> str:
     if backend == "numpy":
         return "float64"
     return f"{device_name()}, {array_library(backend).zeros(0).dtype}"
-
-
-@functools.cache
-def _fingerprint() -> str:
-    """Hash the source that results come from."""
-    digest = hashlib.sha256()
-    root = Path(__file__).parents[1]
-    for pattern in _SOURCES:
-        for path in sorted(root.glob(pattern)):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()

@@ -5,7 +5,9 @@ of Newton's method, or of one that learns the curvature on its way. All decision
 have arrived stay where they are.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -24,6 +26,10 @@ _APPROACH = 12  # of which without curvature, before it is asked for
 _GUESSED = 3  # of which with a rough guess of it
 _HALVINGS = 30  # of a step that leads down, before the search along it is given up
 _SOUND = 1e-8  # of the change expected: less tells nothing
+
+
+Tallying: TypeAlias = Callable[[Array, Array, int, bool], LikelihoodSums]
+"""Sums over all voters at some truths, of decisions that have not arrived; how many derivatives; whether roughly."""
 
 
 class Peak(NamedTuple):
@@ -72,7 +78,7 @@ class _Climb(NamedTuple):
 
 def mode(ballots: Ballots, model: Model) -> Array:
     """Return the mode, to about a thousandth of a standard deviation, by gradients alone."""
-    return _climb(ballots, model, None, 1, _NEAR, _STEPS).truth
+    return _climb(partial(_tally_climbing, ballots, model), ballots.mask, model, None, 1, _NEAR, _STEPS).truth
 
 
 def peak(
@@ -93,12 +99,24 @@ def peak(
     rough
         Whether rough probabilities and curvatures will do.
     """
-    if ballots.counts.dtype.itemsize < 8:
+    return peak_of(partial(_tally_climbing, ballots, model), ballots.mask, model, start, tolerance, rough)
+
+
+def peak_of(
+    tallying: Tallying,
+    mask: Array,
+    model: Model,
+    start: Array | None = None,
+    tolerance: float = NEWTON,
+    rough: bool = False,
+) -> Peak:
+    """Climb so where the votes are somewhere else, known only by their sums; ``mask`` says what somebody saw."""
+    if model.precision.dtype.itemsize < 8:
         tolerance = max(tolerance, _NEAR)
     if start is None and model.lift.weights is None:
-        start = _climb(ballots, model, None, 1, _NEAR, _APPROACH).truth
-    end = _climb(ballots, model, start, 2, tolerance, _STEPS, rough)
-    evidence = end.likelihood + model.log_prior(end.truth, ballots.mask) - log_determinant(end.precision) / 2
+        start = _climb(tallying, mask, model, None, 1, _NEAR, _APPROACH).truth
+    end = _climb(tallying, mask, model, start, 2, tolerance, _STEPS, rough)
+    evidence = end.likelihood + model.log_prior(end.truth, mask) - log_determinant(end.precision) / 2
     xp = namespace(end.truth)
     arrived = end.arrived & (end.halvings <= _HALVINGS)
     missing = xp.where(arrived[..., None], 0, xp.abs(end.step) * 2.0 ** end.halvings[..., None])
@@ -106,7 +124,14 @@ def peak(
 
 
 def _climb(
-    ballots: Ballots, model: Model, start: Array | None, order: int, tolerance: float, most: int, rough: bool = False
+    tallying: Tallying,
+    seen: Array,
+    model: Model,
+    start: Array | None,
+    order: int,
+    tolerance: float,
+    most: int,
+    rough: bool = False,
 ) -> _Climb:
     """Climb until the next step is within the tolerance, and take it.
 
@@ -114,13 +139,13 @@ def _climb(
     about equal truths, and learn from each step how the slope has changed (the update of Broyden, Fletcher, Goldfarb
     and Shanno).
     """
-    xp = namespace(ballots.counts)
-    mask = xp.concat([ballots.mask] * (model.lift.size(ballots.mask.shape[-1]) // ballots.mask.shape[-1]), axis=-1)
-    prior = model.lifted_precision(ballots.mask)
+    prior = model.lifted_precision(seen)
+    xp = namespace(prior)
+    mask = xp.concat([seen] * (model.lift.size(seen.shape[-1]) // seen.shape[-1]), axis=-1)
 
     def turn(now: _Climb) -> _Climb:
         # Value, slope and curvature where the last step led; decisions that have arrived are left out.
-        votes = _tally_climbing(ballots, now.trial, model, now.arrived, order, rough)
+        votes = tallying(now.trial, now.arrived, order, rough)
         value = votes.log_likelihood - xp.sum(now.trial * multiply(prior, now.trial), axis=-1) / 2
         slope = xp.where(mask, votes.gradient - multiply(prior, now.trial), 0)
         margin = xp.finfo(value.dtype).eps * 64 * (1 + xp.abs(value))
@@ -154,15 +179,15 @@ def _climb(
             turn=now.turn + 1,
         )
 
-    return while_loop(lambda now: (now.turn < most) & ~xp.all(now.arrived), turn, _foot(mask, ballots, start))
+    return while_loop(lambda now: (now.turn < most) & ~xp.all(now.arrived), turn, _foot(mask, prior, start))
 
 
-def _foot(mask: Array, ballots: Ballots, truth: Array | None) -> _Climb:
+def _foot(mask: Array, prior: Array, truth: Array | None) -> _Climb:
     """Return where the climb begins, by default at equal truths."""
-    xp = namespace(ballots.counts)
-    zero = xp.zeros(mask.shape, dtype=ballots.counts.dtype)
+    xp = namespace(prior)
+    zero = xp.zeros(mask.shape, dtype=prior.dtype)
     truth = zero if truth is None else truth
-    single = xp.zeros(ballots.mask.shape[:-1], dtype=zero.dtype)
+    single = xp.zeros(mask.shape[:-1], dtype=zero.dtype)
     return _Climb(
         truth=truth,
         trial=truth,
@@ -190,18 +215,18 @@ def _secant(precision: Array, step: Array, change: Array) -> Array:
 
 
 def _tally_climbing(
-    ballots: Ballots, truth: Array, model: Model, arrived: Array, order: int, rough: bool
+    ballots: Ballots, model: Model, truth: Array, arrived: Array, order: int, rough: bool
 ) -> LikelihoodSums:
     """Tally the decisions that have not arrived; the others are 0. JAX, whose programs have one shape, tallies all."""
     if is_jax(truth) or not np.any(arrived):
-        return _tally(ballots, truth, model, order, rough)
+        return tally_at(ballots, truth, model, order, rough)
     depth = arrived.ndim
     rest = np.flatnonzero(~arrived)
 
     def climbing(x: Array) -> Array:
         return np.broadcast_to(x, (*arrived.shape, *x.shape[depth:])).reshape(-1, *x.shape[depth:])[rest]
 
-    few = _tally(ballots.map(climbing), climbing(truth), model.map(climbing, arrived.shape), order, rough)
+    few = tally_at(ballots.map(climbing), climbing(truth), model.map(climbing, arrived.shape), order, rough)
 
     def put_back(x: Array) -> Array:
         whole = np.zeros((arrived.size, *x.shape[1:]), dtype=x.dtype)
@@ -211,7 +236,7 @@ def _tally_climbing(
     return LikelihoodSums(*(None if x is None else put_back(x) for x in few))
 
 
-def _tally(ballots: Ballots, theta: Array, model: Model, order: int, rough: bool) -> LikelihoodSums:
+def tally_at(ballots: Ballots, theta: Array, model: Model, order: int, rough: bool) -> LikelihoodSums:
     """Tally all votes; where voters share errors, each at what this voter sees, lifted to truths and errors."""
     xp, lift = namespace(theta), model.lift
     if lift.weights is None:

@@ -38,10 +38,11 @@ _LATTICE = (
 )
 
 
-def believe(ballots: Ballots, posterior: PosteriorMixture, winner: Array, seed: int) -> Belief:
+def believe(ballots: Ballots, posterior: PosteriorMixture, winner: Array, seed: int, exact: bool = True) -> Belief:
     """Say how sure decisions are, from draws of the posterior.
 
-    Distances are from each ``winner``, its place ``(...)``.
+    Distances are from each ``winner``, its place ``(...)``. Without ``exact`` draws all are from normals, as they must
+    be where ballots are only some of those that the posterior is of.
     """
     batch = ballots.mask.shape[:-1]
     flat = ballots.map(lambda x: np.asarray(x).reshape(-1, *x.shape[len(batch) :]))
@@ -51,11 +52,13 @@ def believe(ballots: Ballots, posterior: PosteriorMixture, winner: Array, seed: 
     kind = flat.composition()
     places = [np.flatnonzero(kind == own) for own in np.unique(kind)]
     pieces = [own[start : start + size] for own in places for start in range(0, len(own), size)]
-    beliefs = [_believe(flat.map(itemgetter(own)).simplest(), found.take(own), winners[own], seed) for own in pieces]
+    beliefs = [
+        _believe(flat.map(itemgetter(own)).simplest(), found.take(own), winners[own], seed, exact) for own in pieces
+    ]
     return stacked(beliefs, batch, np.argsort(np.concat(pieces)))
 
 
-def _believe(ballots: Ballots, found: PosteriorMixture, winner: Array, seed: int) -> Belief:
+def _believe(ballots: Ballots, found: PosteriorMixture, winner: Array, seed: int, wanted: bool) -> Belief:
     """Do so for some decisions, along one axis."""
     mask, weight = ballots.mask, found.weight
     points = lattice(2 + mask.shape[-1], seed)
@@ -63,7 +66,8 @@ def _believe(ballots: Ballots, found: PosteriorMixture, winner: Array, seed: int
     value = np.minimum(value, len(weight) - 1)
     draws = _normal(found, points[2:]) * _inflation(found.freedom, points[1])[:, None]
     draws = found.moments.mean[..., None] + draws  # (value, decision, alternative, draw)
-    exact = _replace_by_exact(draws, ballots, found, points, seed)
+    nowhere = np.zeros(len(mask), dtype=bool)
+    exact = _replace_by_exact(draws, ballots, found, points, seed) if wanted else nowhere
     truths = draws[0] if len(draws) == 1 else np.take_along_axis(draws, value[None, :, None], axis=0)[0]
     loose = ~ballots.anchored[:, None, None]
     centre = np.mean(truths, axis=1, keepdims=True, where=True if mask.all() else mask[..., None])

@@ -37,23 +37,8 @@ def read_answers(source: Any, profile: Profile) -> Array:
     """
     if len(profile.batch) != 1:
         raise InputError("answers are for many decisions; these votes are one decision")
-    if isinstance(source, Mapping):
-        source = pl.DataFrame({"decision": [str(d) for d in source], "best": [str(best) for best in source.values()]})
-    table, place = load(source, "answers")
-    table = table.rename(frames.plain_names(table.columns, _COLUMNS))
-    if "decision" not in table.columns and len(items := candidates("item", Source(table, place))) == 1:
-        table = table.rename({items[0]: "decision"})  # the question, as logs of judges have it
-    wanted = ("decision", "best") if "best" in table.columns else ("decision", "alternative", "truth")
-    if not set(wanted) <= set(table.columns):
-        found = first_few(table.columns, 12)
-        raise InputError(
-            f"{place.name}: found the columns {found}; answers need decision and best, or decision, alternative, truth"
-        )
-    table, place = frames.filled_rows(table, place)
-    if not table.height:
-        raise InputError(f"{place.name}: has a header but no rows; it needs a row for each answer")
-    for column in wanted[:2]:
-        frames.coded(table[column], place)
+    table, place = answers_in(source)
+    wanted = _wanted(table)
     decisions = {spelling.plain(str(name)): d for d, name in enumerate(profile.decision_names)}
     labels = profile.alternative_labels
     names = [
@@ -82,6 +67,32 @@ def read_answers(source: Any, profile: Profile) -> Array:
             )
         answers[d, j] = number
     return answers
+
+
+def answers_in(source: Any) -> tuple[pl.DataFrame, frames.Place]:
+    """Return the table of answers in a file, frame or dictionary, and how a person would name its rows."""
+    if isinstance(source, Mapping):
+        source = pl.DataFrame({"decision": [str(d) for d in source], "best": [str(best) for best in source.values()]})
+    table, place = load(source, "answers")
+    table = table.rename(frames.plain_names(table.columns, _COLUMNS))
+    if "decision" not in table.columns and len(items := candidates("item", Source(table, place))) == 1:
+        table = table.rename({items[0]: "decision"})  # the question, as logs of judges have it
+    wanted = _wanted(table)
+    if not set(wanted) <= set(table.columns):
+        found = first_few(table.columns, 12)
+        raise InputError(
+            f"{place.name}: found the columns {found}; answers need decision and best, or decision, alternative, truth"
+        )
+    table, place = frames.filled_rows(table, place)
+    if not table.height:
+        raise InputError(f"{place.name}: has a header but no rows; it needs a row for each answer")
+    for column in wanted[:2]:
+        frames.coded(table[column], place)
+    return table, place
+
+
+def _wanted(table: pl.DataFrame) -> tuple[str, ...]:
+    return ("decision", "best") if "best" in table.columns else ("decision", "alternative", "truth")
 
 
 def _found(name: str, known: Mapping[str, int], what: str) -> int:

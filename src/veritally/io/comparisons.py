@@ -78,7 +78,7 @@ def has_voters(table: pl.DataFrame) -> bool:
 def is_known(role: str, name: str) -> bool:
     """Whether a column has a name that needs no note."""
     part = {"left": "a", "right": "b", "winner": "outcome"}.get(role, role)
-    return name.lower() in _PARTS[part]
+    return name.lower() in _PARTS.get(part, ())
 
 
 def sides(table: pl.DataFrame) -> tuple[str, str] | None:

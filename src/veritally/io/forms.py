@@ -41,6 +41,30 @@ def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
     return profile.with_facts(groups=groups_in(table, place), titles=titles_in(table), confidence=levels)
 
 
+def columns_of(role: str, table: pl.DataFrame, place: Place, said: Options) -> str | None:
+    """Return the column of a table whose names become those of decisions, or voters; None where none does.
+
+    What rows of whole decisions, or voters, say is then the same, whatever other rows stand beside them.
+    """
+    source = mapped(Source(table, place), said.columns)
+    source = source.with_table(_plain(source.table))
+    if not recognition.is_complete(source.table):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InputNote)
+            source = _recognised(source, said)
+    if role not in source.table.columns:
+        own = next((name for name in source.table.columns if comparisons.is_known(role, name)), None)
+        if own is None:
+            return None
+        source = source.with_table(source.table.rename({own: role}))
+    names = set(source.table[role].cast(pl.String).drop_nulls())
+    called = source.place.columns.get(role, role)
+    for name in sorted(table.columns, key=lambda name: name != called):
+        if not table[name].dtype.is_nested() and set(table[name].cast(pl.String).drop_nulls()) == names:
+            return name
+    return None
+
+
 def _plain(table: pl.DataFrame) -> pl.DataFrame:
     """Forgive capitals in our names of columns."""
     table = table.rename(frames.plain_names(table.columns, (*frames.COLUMNS, "order")))

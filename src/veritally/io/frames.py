@@ -236,10 +236,16 @@ class Place:
     unit: str
     lines: Sequence[int] | Array
     columns: Mapping[str, str] = field(default_factory=dict)
+    parts: tuple[Sequence[int], Sequence[str]] | None = None  # where files begin, whose rows are counted through
 
     def __call__(self, row: Any) -> str:
         """Name a row."""
-        return f"{self.name}, {self.unit} {self.lines[int(row)]}"
+        line = self.lines[int(row)]
+        if self.parts is None:
+            return f"{self.name}, {self.unit} {line}"
+        starts, files = self.parts
+        part = int(np.searchsorted(starts, int(line), side="left")) - 1
+        return f"{files[part]}, {self.unit} {int(line) - starts[part]}"
 
     def called(self, column: str) -> str:
         """Name a column as the file does."""
@@ -347,11 +353,11 @@ def _no_cell_twice(flat: Array, cells: int, table: pl.DataFrame, place: Place) -
         return
     first = np.unique(flat, return_index=True)[1]
     row = int(np.setdiff1d(np.arange(len(flat)), first)[0])
-    earlier = place.lines[int(np.flatnonzero(flat == flat[row])[0])]
+    earlier = place(np.flatnonzero(flat == flat[row])[0]).removeprefix(f"{place.name}, ")
     voter, alternative = (table[column][row] for column in ("voter", "alternative"))
     raise InputError(
         f"{place(row)}: voter {quoted(voter)} and alternative {quoted(alternative)} appear twice (first in "
-        f"{place.unit} {earlier}); give one row for each"
+        f"{earlier}); give one row for each"
         f" (or, if these are looks at different items, a column item and a value in each row)"
     )
 

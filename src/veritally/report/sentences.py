@@ -9,6 +9,7 @@ import numpy as np
 from veritally.explain import Explanation
 from veritally.inference.belief import CLEAR, LEVEL, SURE_LEVELS, Belief, percent
 from veritally.inference.pooling import POOLED
+from veritally.inference.scale import PooledNoise
 from veritally.outcome import Outcome
 from veritally.panel.learned import LearnedPanel
 from veritally.panel.panel import Panel
@@ -231,16 +232,18 @@ def pooled(outcome: Outcome) -> list[str]:
         return []
     if not outcome.pooled_noise:
         return [f"Fewer than {POOLED} decisions of a kind: the noise of each is estimated by itself."]
-    lines = []
-    for noise in outcome.pooled_noise:
-        what = "σ/τ" if noise.unknown == "sigma" else "τ"
-        of_sigma = "" if noise.sigma is None else f"; σ is about {noise.sigma:.2g}"
-        low, high = noise.interval
-        lines.append(
-            f"The noise of {noise.decisions:,} decisions is pooled: {what} is {noise.typical:.2g} ({low:.2g} to "
-            f"{high:.2g}) in a typical one, and in others up to {noise.factor:.2g} times more or less{of_sigma}."
-        )
-    return lines
+    return [common_noise(noise) for noise in outcome.pooled_noise]
+
+
+def common_noise(noise: PooledNoise) -> str:
+    """Say what one noise of many decisions is."""
+    what = "σ/τ" if noise.unknown == "sigma" else "τ"
+    of_sigma = "" if noise.sigma is None else f"; σ is about {noise.sigma:.2g}"
+    low, high = noise.interval
+    return (
+        f"The noise of {noise.decisions:,} decisions is pooled: {what} is {noise.typical:.2g} ({low:.2g} to "
+        f"{high:.2g}) in a typical one, and in others up to {noise.factor:.2g} times more or less{of_sigma}."
+    )
 
 
 def findings(outcome: Outcome) -> list[str]:

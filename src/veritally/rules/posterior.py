@@ -144,14 +144,14 @@ class Posterior(Rule):
         """Find one strength of shared errors, and one noise, for all decisions, where that is asked."""
         rule = self
         if self.correlation == "estimated" and self.strengths is None and not self.joint and ballots.mask.ndim > 1:
-            found = self._at_strengths(self._ready(_some_decisions(ballots)), _STRENGTHS)
+            found = self._at_strengths(self.ready(_some_decisions(ballots)), _STRENGTHS)
             weight, _ = probabilities(found, _STRENGTH_PRIOR, "all decisions")
             rule = replace(rule, strengths=tuple(zip(_STRENGTHS, map(float, weight[:, 0]), strict=True)))
         return rule._with_common_noise(ballots) if self.scale == "pooled" and self.pooled is None else rule
 
     def _with_common_noise(self, ballots: Ballots) -> "Posterior":
         """Find one noise for all decisions, and one leniency beside it, which makes the votes most probable."""
-        ready = self._ready(ballots)
+        ready = self.ready(ballots)
         lenient = self._are_lenient(ready).any() and leniency.to_be_found(ready, everywhere=True).all()
         if not lenient:
             rule = replace(self, lenient=0.0)
@@ -194,7 +194,7 @@ class Posterior(Rule):
 
     def _infer(self, ballots: Ballots) -> PosteriorMixture:
         """Infer with what is known; what counts stand for, or ω, is chosen by the evidence of all decisions."""
-        ballots = self._ready(ballots)
+        ballots = self.ready(ballots)
         return most_probable([rule._averaged(ballots) for rule in self._grid(ballots)])
 
     def _averaged(self, ballots: Ballots) -> PosteriorMixture:
@@ -255,7 +255,7 @@ class Posterior(Rule):
         else:
             yield self
 
-    def _ready(self, ballots: Ballots) -> Ballots:
+    def ready(self, ballots: Ballots) -> Ballots:
         """Return votes with their effective multiplicity, whose counts are capped."""
         ballots = self._capped(ballots)
         return ballots.weighed(ballots.effective_multiplicity)
@@ -334,9 +334,12 @@ class Posterior(Rule):
         several = ballots.stacked(len(found.tau))
         model = found.model(several)
         new = moments(several, model, self.estimate)
-        found = found._replace(moments=new)
-        scores, rounding = self._scores(found.average(new.mean), found, ballots.mask)
-        return Fit(scores, rounding, _status(found), posterior=found)
+        return self.fit_of(found._replace(moments=new), ballots.mask)
+
+    def fit_of(self, found: PosteriorMixture, mask: Array) -> Fit:
+        """Return the fit of a posterior that was found elsewhere."""
+        scores, rounding = self._scores(found.average(found.moments.mean), found, mask)
+        return Fit(scores, rounding, _status(found), scale=found.scale, posterior=found)
 
     def contributions(self, ballots: Ballots, fit: Fit, origin: float = 0.0) -> Array:
         """Return what each voter adds to each score, ``(..., voter, alternative)``: τ² g_ij.

@@ -1,6 +1,8 @@
 """Claims: counts of one voter that exceed those of all others a hundredfold are not taken at their word."""
 
 import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,6 +47,29 @@ def believable(profile: Profile) -> tuple[Profile, dict[int, str]]:
         names = profile.voter_labels.at(int(index[0]) if index else None)
         sentences[place] = _sentence(short(names[int(voter[index])]), float(first[index]), float(second[index]))
     return capped, sentences
+
+
+class Claim(NamedTuple):
+    """An absurd claim in one decision: the most that counts are then taken for, and what to say."""
+
+    cap: float
+    sentence: str
+
+    def capped(self, profile: Profile) -> Profile:
+        """Return the votes with counts up to that."""
+        return profile.with_ballots(_capped(profile.ballots, np.array(self.cap)))
+
+
+def claim_of(largest: Sequence[tuple[float, str]], voters: int) -> Claim | None:
+    """Return the absurd claim among so many voters, of whom two with the largest counts are known, the largest first.
+
+    >>> claim_of([(1e6, "w"), (20.0, "u")], 3).cap
+    20.0
+    """
+    if voters <= _FEWEST or len(largest) < 2:
+        return None
+    (first, name), (second, _) = largest[:2]
+    return Claim(second, _sentence(short(name), first, second)) if first / ABSURD > second else None
 
 
 def _capped(ballots: Ballots, limit: Array) -> Ballots:

@@ -48,7 +48,7 @@ def concat(profiles: Sequence[Profile]) -> Profile:
         if profile.ballots.part(Differences) is not None and list(profile.alternatives[:2]) != alternatives[:2]:
             raise InputError("differences can only be combined for the same two alternatives in the same order")
     facts, profiles = _facts(profiles), _with_the_same_roles(profiles)
-    aligned = [_aligned(profile, alternatives) for profile in profiles]
+    own = [aligned(profile, alternatives) for profile in profiles]
     axis = len(profiles[0].batch)
 
     def one_after_the_other(field: Field, arrays: list[Array]) -> Array:
@@ -57,7 +57,7 @@ def concat(profiles: Sequence[Profile]) -> Profile:
     voters = [name for profile in profiles for name in profile.voters]
     named = any(profile.voter_labels.names is not None for profile in profiles)
     return profiles[0].with_ballots(
-        _together(aligned, one_after_the_other, apart=True),
+        _together(own, one_after_the_other, apart=True),
         **facts,
         items=Items.together([profile.items for profile in profiles if profile.items is not None]),
         voter_labels=Labels.of(voters if named else None, len(voters), (), "voter"),
@@ -117,9 +117,9 @@ def _with_the_same_roles(profiles: Sequence[Profile]) -> Sequence[Profile]:
     return made
 
 
-def _aligned(profile: Profile, alternatives: list[Hashable]) -> Ballots:
+def aligned(profile: Profile, alternatives: Sequence[Hashable]) -> Ballots:
     """Return the ballots with their columns in the order of ``alternatives``, unseen ones added."""
-    if list(profile.alternatives) == alternatives:
+    if list(profile.alternatives) == list(alternatives):
         return profile.ballots
     missing = [name for name in alternatives if name not in profile.alternatives]
     own = {name: j for j, name in enumerate([*profile.alternatives, *missing])}

@@ -1,0 +1,46 @@
+"""``veritally decide --out``: answers in a file, of any number of decisions."""
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from veritally.cli.progress import progress_bar
+from veritally.cli.screen import say
+from veritally.errors import InputError, InputWarning
+from veritally.report.sentences import common_noise
+from veritally.streams.run import decide_file
+
+_SAID = 20  # warnings
+
+
+def decide_to_file(file: str, out: str, others: Mapping[str, Any], **asked: Any) -> None:
+    """Decide a file, write the answers, and say what was done."""
+    for option, given in others.items():
+        if given:
+            raise InputError(f"{option} is for answers that are printed; leave it out, or --out")
+    kept = Path(f"{out}.parts")
+    shares: list[float] = []
+
+    def report(share: float) -> None:
+        shares.append(share)
+        show(share)
+
+    try:
+        with progress_bar(f"Deciding {Path(file).name}") as show:
+            written = decide_file(file, out, **asked, progress=report)
+    except KeyboardInterrupt:
+        if kept.exists():
+            done = f"{max(shares, default=0):.0%} is done and kept in {kept}"
+            say(f"{done}; to resume, give the same command again", err=True)
+        raise
+    for message in written.warnings[:_SAID]:
+        warnings.warn(message, InputWarning, stacklevel=1)
+    if len(written.warnings) > _SAID:
+        warnings.warn(f"{len(written.warnings) - _SAID:,} more warnings are not shown", InputWarning, stacklevel=1)
+    number = "1 decision" if written.decisions == 1 else f"{written.decisions:,} decisions"
+    say(f"{number} by {written.rule}: {written.path}")
+    for noise in written.pooled_noise:
+        say(common_noise(noise))
+    if written.failed:
+        say(f"{written.failed:,} could not be decided; see the column error", err=True)

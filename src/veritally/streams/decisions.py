@@ -1,0 +1,242 @@
+"""Deciding a piece of many decisions: a table of votes in, a table of answers out."""
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from veritally.arrays import Array
+from veritally.decide import Question
+from veritally.errors import InputError, InputWarning, quoted
+from veritally.io import forms
+from veritally.io.frames import Place
+from veritally.io.options import Options
+from veritally.outcome import Outcome, TieBreak
+from veritally.panel.base import AnyPanel
+from veritally.records import alternative_columns
+from veritally.rules.info import RuleInfo
+from veritally.rules.protocol import Rule, Status
+from veritally.votes.profile import Profile
+
+OnError: TypeAlias = Literal["stop", "skip"]
+
+_PADDED = 1 << 24  # cells of votes that are filled up without more ado
+_LOOKED_AT, _NAMED = 20, 3  # decisions of a piece whose warnings are looked at, and that are named
+_WHOLE = ("rank", "tier")
+_LABELS = np.array([status.label for status in Status], dtype=object)
+
+
+class Votes(NamedTuple):
+    """The rows of a piece, how a person calls them, how many decisions come before them, and which piece it is."""
+
+    table: pl.DataFrame
+    place: Place
+    before: int = 0
+    piece: int = 0
+
+
+class About(NamedTuple):
+    """The decisions that a warning is about: the first of them, and how many are known; none if it is about all."""
+
+    names: tuple[str, ...] = ()
+    number: int = 0
+
+
+class Answers(NamedTuple):
+    """What was found: rows of answers, warnings, how many decisions there are, and how many could not be decided."""
+
+    table: pl.DataFrame
+    warnings: Mapping[str, About]
+    decisions: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class Task:
+    """How decisions are decided; a function of votes that can be sent to other processes.
+
+    Attributes
+    ----------
+    said
+        How files are to be read.
+    key
+        The column with the names of decisions.
+    rule
+        The rule; None for the one that is taken by default.
+    made
+        The rule with what it learned from all decisions together.
+    strict
+        Whether a tie among the chosen is an error.
+    """
+
+    said: Options
+    key: str
+    rule: RuleInfo | None
+    choose: int = 1
+    tie_break: TieBreak = "error"
+    seed: int = 0
+    panel: AnyPanel | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    on_error: OnError = "stop"
+    made: Rule | None = None
+    strict: bool = False
+
+    def __call__(self, votes: Votes) -> Answers:
+        """Decide all decisions of a piece."""
+        order = self.names(votes).unique(maintain_order=True)
+        parts = [self._answers(part) for part in self._of_like_size(votes)]
+        table = pl.concat([part.table for part in parts], how="diagonal_relaxed")
+        if len(parts) > 1:
+            place = pl.DataFrame({"decision": order}).with_row_index("place")
+            table = table.join(place, on="decision", how="left", maintain_order="left").sort(
+                "place", maintain_order=True
+            )
+            table = table.drop("place")
+        return Answers(table, merged(part.warnings for part in parts), len(order), sum(part.failed for part in parts))
+
+    def names(self, votes: Votes) -> pl.Series:
+        """Return the name of the decision of each row; nothing where it is blank, which is refused later."""
+        return votes.table[self.key].cast(pl.String).fill_null("")
+
+    def question(self, votes: Votes) -> Question:
+        """Read the votes and check what is asked about them."""
+        profile = self.read(votes)
+        asked = Question.of(
+            profile,
+            self.rule,
+            self.choose,
+            self.tie_break,
+            self.seed,
+            self.parameters,
+            self.panel,
+            made=self.made,
+            oddities=False,
+        )
+        return replace(asked, before=votes.before)
+
+    def read(self, votes: Votes) -> Profile:
+        """Read the votes."""
+        profile = forms.to_profile(votes.table, votes.place, self.said)
+        return profile.as_top() if self.said.ballots == "top" else profile
+
+    def sound(self, votes: Votes) -> Iterator[Votes]:
+        """Yield those parts of the votes about which something can be asked, where others are to be skipped."""
+        try:
+            self.question(votes)
+        except InputError as error:
+            halves = self._halves(votes)
+            if not halves:
+                self._failed(votes, error)
+            for half in halves:
+                yield from self.sound(half)
+        else:
+            yield votes
+
+    def _answers(self, votes: Votes) -> Answers:
+        """Decide decisions of like size; where that fails, each half of them alone."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", InputWarning)
+            try:
+                found = self._decided(votes)
+            except InputError as error:
+                halves = self._halves(votes)
+                if not halves:
+                    return self._failed(votes, error)
+                found = None
+        if found is None:
+            parts = [self._answers(half) for half in halves]
+            table = pl.concat([part.table for part in parts], how="diagonal_relaxed")
+            about = merged(part.warnings for part in parts)
+            return Answers(table, about, sum(part.decisions for part in parts), sum(part.failed for part in parts))
+        said = {str(one.message): About() for one in caught if issubclass(one.category, InputWarning)}
+        return found._replace(warnings=merged([said, found.warnings]))
+
+    def _decided(self, votes: Votes) -> Answers:
+        outcomes = [question.outcome() for question in self.question(votes).pieces()]
+        if self.strict:
+            _ = [outcome.chosen for outcome in outcomes]
+        decisions = sum(outcome.profile.batch[0] for outcome in outcomes)
+        return Answers(pl.concat(map(answer_table, outcomes)), merged(map(_warnings, outcomes)), decisions, 0)
+
+    def _failed(self, votes: Votes, error: InputError) -> Answers:
+        """Name the one decision that cannot be decided: as an error, or in its answer."""
+        name = self.names(votes)[0]
+        text = str(error)
+        text = text if quoted(name) in text else f"decision {quoted(name)}: {text}"
+        if self.on_error == "stop":
+            raise InputError(text) from error
+        return Answers(pl.DataFrame({"decision": [name], "error": [text]}), {}, 1, 1)
+
+    def _halves(self, votes: Votes) -> tuple[Votes, ...]:
+        """Cut votes into two halves, by decisions; into nothing if there is one."""
+        names = self.names(votes)
+        order = names.unique(maintain_order=True)
+        middle = len(order) // 2
+        if not middle:
+            return ()
+        first = names.is_in(order[:middle].implode())
+        return tuple(
+            Votes(votes.table.filter(kept), votes.place.at(kept.to_numpy()), votes.before + before)
+            for kept, before in ((first, 0), (~first, middle))
+        )
+
+    def _of_like_size(self, votes: Votes) -> Iterator[Votes]:
+        """Part decisions of very different sizes, since small ones are filled up to the size of the largest."""
+        names = self.names(votes).alias("name")
+        lengths = names.to_frame().group_by("name", maintain_order=True).len()
+        longest = int(lengths["len"].max())  # type: ignore[arg-type]
+        if lengths.height * longest**2 <= _PADDED or lengths["len"].n_unique() == 1:
+            yield votes
+            return
+        size = pl.col("len").log(2).ceil()
+        before = votes.before
+        for _, own in (
+            lengths.with_columns(size.alias("size"))
+            .sort("size", maintain_order=True)
+            .group_by("size", maintain_order=True)
+        ):
+            kept = names.is_in(own["name"].implode())
+            yield Votes(votes.table.filter(kept), votes.place.at(kept.to_numpy()), before)
+            before += own.height
+
+
+def answer_table(outcome: Outcome) -> pl.DataFrame:
+    """Return a row for each alternative of each decision, best first."""
+    columns = alternative_columns(outcome)
+    columns.pop("title", None)  # which is not known of all pieces
+    shown = np.sum(np.atleast_2d(np.asarray(outcome.fit.scores)) > -np.inf, axis=-1)
+    return table_of(columns, np.repeat(np.ravel(np.asarray(outcome.fit.status)), shown))
+
+
+def table_of(columns: Mapping[str, Array], status: Array) -> pl.DataFrame:
+    """Return columns of answers as a table, with the status of the search at the end."""
+    status = _LABELS[np.broadcast_to(status, columns["score"].shape)]
+    return pl.DataFrame([_series(name, column) for name, column in {**columns, "status": status}.items()])
+
+
+def _series(name: str, column: Array) -> pl.Series:
+    if column.dtype == object or column.dtype.kind == "U":
+        return pl.Series(name, list(map(str, column.tolist())), dtype=pl.String)
+    return pl.Series(name, column.astype(np.int64) if name in _WHOLE else column)
+
+
+def _warnings(outcome: Outcome) -> dict[str, About]:
+    """Return what is to be said of decisions, by what it is."""
+    about = [
+        {message: About((str(name),), 1)}
+        for name, one in outcome.decisions_with_warnings(_LOOKED_AT)
+        for message in one.rule_warnings
+    ]
+    return merged(about)
+
+
+def merged(several: Iterable[Mapping[str, About]]) -> dict[str, About]:
+    """Put warnings together."""
+    together: dict[str, About] = {}
+    for message, (names, number) in (item for one in several for item in one.items()):
+        known = together.get(message, About())
+        together[message] = About((*known.names, *names)[:_NAMED], known.number + number)
+    return together

@@ -1,0 +1,190 @@
+"""Finished parts of a file of answers, kept beside it until all are there."""
+
+import hashlib
+import io
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+
+from veritally.errors import InputError
+from veritally.files import refuse_to_replace, write_whole
+from veritally.io.text import first_line
+from veritally.likelihood.votes import LikelihoodSums
+from veritally.locks import held
+from veritally.streams.decisions import About
+from veritally.streams.pieces import COMPLETE
+from veritally.streams.voters import LookAround, Pass, Survey
+
+_OURS = {"alternative", "score", "rank", "winner", "chosen"}  # columns of answers
+_ROWS = 1 << 17  # of a row group
+_COUNTS = ("voters", "count")
+_LARGEST = 2**53  # whole number that a float holds exactly
+
+Sink = Callable[[pl.LazyFrame, Path], Any]
+_SINKS: dict[str, Sink] = {
+    ".parquet": lambda table, path: table.sink_parquet(path, row_group_size=_ROWS),
+    ".csv": lambda table, path: table.sink_csv(path),
+    ".tsv": lambda table, path: table.sink_csv(path, separator="\t"),
+    ".jsonl": lambda table, path: table.sink_ndjson(path),
+}
+
+
+class Parts:
+    """The parts of ``out`` that are finished, held by one process at a time.
+
+    They are kept for one work, known by its key; those of another are removed.
+    """
+
+    def __init__(self, out: Path, key: str) -> None:
+        self.out, self.folder = out, out.with_name(f"{out.name}.parts")
+        self._key = hashlib.sha256(key.encode()).hexdigest()[:16]
+        with ExitStack() as stack:
+            stack.enter_context(held(out))
+            if self.folder.exists() and not (self.folder / self._key).exists():
+                if any(not _is_ours(path) for path in self.folder.iterdir()):
+                    raise InputError(f"{self.folder}: is needed for what is finished, and holds other files; move them")
+                shutil.rmtree(self.folder)
+            try:
+                self.folder.mkdir(exist_ok=True)
+            except OSError as error:
+                raise InputError(f"{self.folder}: cannot be written ({error.strerror or error})") from error
+            write_whole(self.folder / self._key, b"")
+            self._open = stack.pop_all()
+
+    @property
+    def rows(self) -> Path:
+        """Where rows may be brought together."""
+        return self.folder / "rows"
+
+    def __contains__(self, index: int) -> bool:
+        return self._note(index).exists()
+
+    def add(self, index: int, table: pl.DataFrame, note: dict[str, Any]) -> None:
+        """Keep a finished part, with a note about it; it is there once the note is."""
+        buffer = io.BytesIO()
+        table.write_parquet(buffer)
+        write_whole(self._part(index), buffer.getvalue())
+        write_whole(self._note(index), json.dumps(note).encode())
+
+    def keep(self, task: Pass, index: int, found: Survey | LikelihoodSums) -> None:
+        """Keep what a pass over voters found in a piece."""
+        arrays = found.arrays() if isinstance(found, Survey) else found._asdict()
+        buffer = io.BytesIO()
+        np.savez(buffer, **{name: x for name, x in arrays.items() if x is not None})
+        write_whole(self._found(task, index), buffer.getvalue())
+
+    def kept(self, task: Pass, index: int) -> Survey | LikelihoodSums | None:
+        """Return what is kept of that; None if it is to be found."""
+        try:
+            with np.load(self._found(task, index), allow_pickle=False) as found:
+                arrays = {name: found[name] for name in found.files}
+        except FileNotFoundError:
+            return None
+        return Survey.of_arrays(arrays) if isinstance(task, LookAround) else LikelihoodSums(**arrays)
+
+    def _found(self, task: Pass, index: int) -> Path:
+        return self.folder / f"{hashlib.sha256(task.key.encode()).hexdigest()[:16]}-{index:08}.npz"
+
+    def notes(self) -> list[dict[str, Any]]:
+        """Return the notes of all finished parts, in order."""
+        return [json.loads(path.read_bytes()) for path in sorted(self.folder.glob("*.json"))]
+
+    def finish(self) -> None:
+        """Put the file of answers in its place, made of all parts in their order, and remove them."""
+        parts = [pl.scan_parquet(path) for path in sorted(self.folder.glob("*.parquet"))]
+        part = self.out.with_name(f".{self.out.name}.{self._key}")
+        try:
+            table = pl.concat(_alike(parts), how="vertical")
+            whole = [name for name in _COUNTS if name in table.collect_schema()]
+            tests = [((pl.col(name) % 1 == 0) & (pl.col(name) < _LARGEST)).all().alias(name) for name in whole]
+            found = table.select(tests).collect()
+            table = table.with_columns(pl.col(name).cast(pl.Int64) for name in whole if found[name].all())
+            _SINKS[self.out.suffix.lower()](table, part)
+            with part.open("rb+") as file:
+                os.fsync(file.fileno())
+            part.replace(os.path.realpath(self.out))
+        except (OSError, pl.exceptions.PolarsError) as error:
+            problem = getattr(error, "strerror", None) or first_line(error)
+            kept = f"what is finished is kept in {self.folder}"
+            raise InputError(f"{self.out}: cannot be written ({problem}); {kept}") from error
+        finally:
+            part.unlink(missing_ok=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _part(self, index: int) -> Path:
+        return self.folder / f"{index:08}.parquet"
+
+    def _note(self, index: int) -> Path:
+        return self.folder / f"{index:08}.json"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        finished = (
+            any(path.suffix in (".json", ".npz") for path in self.folder.glob("*")) or (self.rows / COMPLETE).exists()
+        )
+        if self.folder.exists() and not finished:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self._open.close()
+
+
+def _is_ours(path: Path) -> bool:
+    return path.suffix in (".parquet", ".json", ".npz", ".part") or path.name == "rows" or len(path.name) == 16
+
+
+def _alike(parts: Iterable[pl.LazyFrame]) -> list[pl.LazyFrame]:
+    """Give all parts the same columns: those of decisions that could not be decided have only an error."""
+    parts = list(parts)
+    columns: dict[str, Any] = {}
+    for part in parts:
+        columns |= {name: kind for name, kind in part.collect_schema().items() if columns.get(name, pl.Null) == pl.Null}
+    if "error" in columns:  # last
+        columns["error"] = columns.pop("error")
+    found = []
+    for part in parts:
+        own = part.collect_schema()
+        missing = [pl.lit(None, dtype=kind).alias(name) for name, kind in columns.items() if name not in own]
+        found.append(part.with_columns(missing).select(list(columns)))
+    return found
+
+
+def require_out(out: Path, force: bool) -> None:
+    """Refuse what cannot be written, before there is any work to lose."""
+    if out.suffix.lower() not in _SINKS:
+        raise InputError(f"{out}: cannot tell the format from the suffix; use one of {', '.join(_SINKS)}")
+    if out.is_dir():
+        raise InputError(f"{out}: is a folder; name a file")
+    if not out.parent.is_dir():
+        raise InputError(f"{out}: cannot be written (there is no folder {out.parent})")
+    if not force:
+        refuse_to_replace(out, _are_answers)
+
+
+def _are_answers(path: Path) -> bool:
+    """Whether a file has the columns of answers."""
+    try:
+        if path.suffix.lower() == ".parquet":
+            return set(pl.read_parquet_schema(path)) >= _OURS
+        with path.open("rb") as file:
+            start = file.readline(4096).decode(errors="replace")
+        return all(name in start for name in _OURS)
+    except (OSError, pl.exceptions.PolarsError):
+        return False
+
+
+def about_to_json(about: Mapping[str, About]) -> list[list[Any]]:
+    """Return warnings as plain objects."""
+    return [[message, list(names), number] for message, (names, number) in about.items()]
+
+
+def about_from_json(given: list[list[Any]]) -> dict[str, About]:
+    """Return warnings from these."""
+    return {message: About(tuple(names), number) for message, names, number in given}

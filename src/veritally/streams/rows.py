@@ -1,0 +1,130 @@
+"""Rows of votes that are read some at a time: of Parquet files, or of a table of any other form."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from veritally.checks import usable_path
+from veritally.errors import InputError
+from veritally.io import spelling
+from veritally.io.frames import Place
+from veritally.io.sizes import MOST_COLUMNS, require_flat
+from veritally.io.text import first_line
+from veritally.io.votes import load
+
+_BATCH = 1 << 20  # rows of a few columns that are looked at together
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of votes: those of ``table``, or those that Parquet files hold.
+
+    Attributes
+    ----------
+    name
+        How a person calls them.
+    files
+        The Parquet files, in order.
+    starts
+        The row at which each of them begins, and how many rows there are.
+    table, place
+        The rows themselves, where they are not in Parquet files, and how a person calls each.
+    """
+
+    name: str
+    files: tuple[Path, ...]
+    starts: tuple[int, ...]
+    columns: tuple[str, ...]
+    table: pl.DataFrame | None = None
+    place: Place | None = None
+
+    @classmethod
+    def of(cls, source: Any) -> "Rows":
+        """Look at a file, a folder of Parquet files, or a frame."""
+        path = usable_path(source) if isinstance(source, str | PathLike) and str(source) != "-" else None
+        if path is not None and path.is_dir():
+            files = sorted(found for found in path.rglob("*.parquet") if not found.name.startswith((".", "_")))
+            if not files:
+                raise InputError(f"{path}: holds no file that ends in .parquet; give a file, or a folder of such files")
+            return cls._of_parquet(str(source), files)
+        if path is not None and path.is_file() and _is_parquet(path):
+            return cls._of_parquet(str(source), [path])
+        table, place = load(source)
+        return cls(place.name, (), (0, table.height), tuple(table.columns), table, place)
+
+    @classmethod
+    def _of_parquet(cls, name: str, files: Sequence[Path]) -> "Rows":
+        lengths, columns = [], dict[str, Any]()
+        for file in files:
+            lazy = pl.scan_parquet(file)
+            try:
+                types = lazy.collect_schema()
+                lengths.append(int(lazy.select(pl.len()).collect().item()))  # as its footer has it
+            except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+                raise InputError(f"{file}: is not a readable Parquet file ({first_line(error)})") from error
+            columns = columns or dict(types)
+            if dict(types) != columns:
+                raise InputError(f"{file}: has other columns, or of other types, than {files[0]}; write them alike")
+        if len(columns) > MOST_COLUMNS:
+            raise InputError(f"{name}: has {len(columns):,} columns; give a row for each voter and alternative instead")
+        require_flat(columns.values(), name)
+        return cls(name, tuple(files), tuple(accumulate(lengths, initial=0)), tuple(columns))
+
+    @property
+    def height(self) -> int:
+        """How many there are."""
+        return self.starts[-1]
+
+    @property
+    def identity(self) -> str:
+        """What is the same only for the same rows: of files their names, sizes and times."""
+        made = hashlib.sha256()
+        if self.table is not None:
+            made.update(self.table.hash_rows().to_numpy().tobytes())
+        for file in self.files:
+            state = file.stat()
+            made.update(json.dumps([str(file), state.st_size, state.st_mtime_ns]).encode())
+        return made.hexdigest()
+
+    def read(self, start: int, stop: int, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Return some of the rows."""
+        wanted = pl.all() if columns is None else pl.col(columns)
+        if self.table is not None:
+            return self.table.slice(start, stop - start).select(wanted)
+        parts = []
+        for file, (first, last) in zip(self.files, pairwise(self.starts), strict=True):
+            low, high = max(start, first), min(stop, last)
+            if low < high or (start == stop == first):
+                lazy = pl.scan_parquet(file).select(wanted).slice(low - first, high - low)
+                try:
+                    parts.append(lazy.collect())
+                except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+                    raise InputError(f"{file}: cannot be read ({first_line(error)})") from error
+        table = parts[0] if len(parts) == 1 else pl.concat(parts)
+        return spelling.in_one_form(table, self.name)
+
+    def batches(self, columns: Sequence[str] | None = None, size: int = _BATCH) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Go through all rows, some at a time, each time with the number of the first."""
+        for start in range(0, self.height, size):
+            yield start, self.read(start, min(start + size, self.height), columns)
+
+    def places(self, numbers: Any) -> Place:
+        """Say how a person would call rows of these numbers."""
+        if self.place is not None:
+            return self.place.at(np.asarray(numbers))
+        if len(self.files) == 1:
+            return Place(self.name, "row", np.asarray(numbers) + 1)
+        return Place(self.name, "row", np.asarray(numbers) + 1, parts=(self.starts, tuple(map(str, self.files))))
+
+
+def _is_parquet(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"

@@ -1,0 +1,504 @@
+"""Files of any size: the same answers as in memory, whatever the cut, the order of rows, the workers, or the fate."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import veritally as vt
+from veritally.cli import cli
+from veritally.streams import run
+from veritally.streams.pieces import Runs
+from veritally.streams.rows import Rows
+
+MANY = 60  # decisions
+
+
+def votes(decisions=MANY, seed=0, largest=5):
+    """A table of decisions of different sizes, by voters who saw different amounts."""
+    random = np.random.default_rng(seed)
+    rows = []
+    for d in range(decisions):
+        m, n = random.integers(2, largest, 2)
+        for i in range(m):
+            order = random.permutation(n)
+            rows += [(f"q{d}", f"v{i}", f"a{j}", int(order[j]) + 1, int(random.integers(1, 50))) for j in range(n)]
+    return pl.DataFrame(rows, schema=["decision", "voter", "alternative", "rank", "count"], orient="row")
+
+
+def in_memory(table, *given, **named):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", vt.InputWarning)
+        return vt.decide(vt.read(table), *given, **named).to_frame()
+
+
+def assert_same(found, expected, tolerance=1e-9):
+    """The same rows, numbers to within rounding; the answers of a file have the status besides."""
+    assert [name for name in found.columns if name != "status"] == expected.columns
+    for name in expected.columns:
+        if expected[name].dtype.is_float():
+            np.testing.assert_allclose(found[name].to_numpy(), expected[name].to_numpy(), atol=tolerance, err_msg=name)
+        else:
+            assert found[name].cast(pl.String).equals(expected[name].cast(pl.String)), name
+
+
+def write(table, path, parts=1):
+    if parts == 1:
+        table.write_parquet(path)
+        return path
+    path.mkdir()
+    size = -(-table.height // parts)
+    for k in range(parts):
+        table.slice(k * size, size).write_parquet(path / f"part-{k}.parquet")
+    return path
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    monkeypatch.setattr(run, "_ROWS", 100)
+    monkeypatch.setattr(run, "_ROWS_OF_SEARCHES", 100)
+
+
+RULES = [("pairwise", {}), ("borda", {"choose": 2}), ("posterior", {"sigma": 10.0, "tau": 1.0})]
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize(("rule", "settings"), RULES, ids=["pairwise", "borda", "posterior"])
+@pytest.mark.parametrize("parts", [1, 3], ids=["file", "folder"])
+def test_answers_are_those_in_memory(tmp_path, rule, settings, parts):
+    table = votes()
+    written = vt.decide_file(write(table, tmp_path / "votes", parts), tmp_path / "answers.parquet", rule, **settings)
+    assert (written.decisions, written.failed, written.rule) == (MANY, 0, rule)
+    assert_same(pl.read_parquet(tmp_path / "answers.parquet"), in_memory(table, rule, **settings))
+    assert not (tmp_path / "answers.parquet.parts").exists()
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_rows_need_not_stand_together(tmp_path):
+    table = votes()
+    shuffled = table.sample(fraction=1, shuffle=True, seed=1)
+    vt.decide_file(write(shuffled, tmp_path / "votes"), tmp_path / "answers.parquet", "pairwise")
+    found = pl.read_parquet(tmp_path / "answers.parquet").sort("decision", "alternative")
+    assert_same(found, in_memory(table, "pairwise").sort("decision", "alternative"))
+
+
+def test_decisions_of_very_different_sizes_are_not_filled_up(tmp_path):
+    """One decision by 3,000 voters, and 3,000 by two, would fill 3,000 × 3,000 × 40 cells."""
+    random = np.random.default_rng(2)
+    large = [("large", f"v{i}", f"a{j}", float(x)) for i in range(3000) for j, x in enumerate(random.normal(size=2))]
+    wide = [("wide", "v0", f"a{j}", float(x)) for j, x in enumerate(random.normal(size=4000))]
+    small = [(f"q{d}", f"v{i}", f"a{j}", float(random.normal())) for d in range(3000) for i in (0, 1) for j in (0, 1)]
+    table = pl.DataFrame([*large, *small, *wide], schema=["decision", "voter", "alternative", "value"], orient="row")
+    with pytest.raises(vt.InputError, match="would fill a table"):
+        vt.read(table)
+    vt.decide_file(table, tmp_path / "answers.parquet", "mean")
+    found = pl.read_parquet(tmp_path / "answers.parquet")
+    assert (
+        found["decision"].unique(maintain_order=True).to_list()
+        == table["decision"].unique(maintain_order=True).to_list()
+    )
+    means = table.group_by("decision", "alternative").agg(pl.col("value").mean())
+    both = found.join(means, on=["decision", "alternative"])
+    assert both.height == means.height
+    np.testing.assert_allclose(both["score"].to_numpy(), both["value"].to_numpy(), atol=1e-12)
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_workers_and_executors_change_no_bit(tmp_path):
+    source = write(votes(), tmp_path / "votes")
+    for name, settings in (("one", {}), ("two", {"workers": 2})):
+        vt.decide_file(source, tmp_path / f"{name}.parquet", "pairwise", **settings)
+    with ThreadPoolExecutor(3) as executor:
+        vt.decide_file(source, tmp_path / "threads.parquet", "pairwise", executor=executor)
+    one = (tmp_path / "one.parquet").read_bytes()
+    assert one == (tmp_path / "two.parquet").read_bytes()
+    assert one == (tmp_path / "threads.parquet").read_bytes()
+
+
+SLOW = """
+import sys, time
+import veritally as vt
+from veritally.streams import decisions, run
+run._ROWS = run._ROWS_OF_SEARCHES = 100
+decide = decisions.Task.__call__
+def slowly(self, votes):
+    time.sleep(0.2)
+    return decide(self, votes)
+decisions.Task.__call__ = slowly
+vt.decide_file(sys.argv[1], sys.argv[2], "posterior", sigma=10.0, tau=1.0)
+"""
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
+def test_an_interrupted_run_goes_on_and_ends_with_the_same_bytes(tmp_path, sent):
+    source, out = write(votes(), tmp_path / "votes"), tmp_path / "answers.parquet"
+    process = subprocess.Popen([sys.executable, "-c", SLOW, str(source), str(out)], stderr=subprocess.PIPE)
+    kept = tmp_path / "answers.parquet.parts"
+    while not list(kept.glob("*.json")):
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.02)
+    process.send_signal(sent)
+    process.communicate()
+    finished = {path.name for path in kept.glob("*.json")}
+    assert finished
+    assert not out.exists()
+    decided = []
+    with ThreadPoolExecutor(1) as executor:
+        submit = executor.submit
+        executor.submit = lambda task, votes: decided.append(votes.piece) or submit(task, votes)
+        vt.decide_file(source, out, "posterior", sigma=10.0, tau=1.0, executor=executor)
+    assert decided
+    assert not {f"{piece:08}.json" for piece in decided} & finished
+    vt.decide_file(source, tmp_path / "whole.parquet", "posterior", sigma=10.0, tau=1.0)
+    assert out.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_what_was_finished_of_other_work_is_not_used(tmp_path):
+    source, out = write(votes(), tmp_path / "votes"), tmp_path / "answers.parquet"
+    with pytest.raises(ZeroDivisionError):
+        vt.decide_file(source, out, "borda", progress=lambda share: 1 / (share < 0.5))
+    assert list((tmp_path / "answers.parquet.parts").glob("*.json"))
+    vt.decide_file(source, out, "pairwise")
+    assert_same(pl.read_parquet(out), in_memory(votes(), "pairwise"))
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_noise_is_pooled_from_the_first_pass_on(tmp_path):
+    """With fewer than 256 decisions the first pass sees all, so that the noise is that of all in memory."""
+    table = votes(200)
+    written = vt.decide_file(table, tmp_path / "answers.parquet")
+    (noise,) = written.pooled_noise
+    assert noise.decisions == 200
+    assert_same(pl.read_parquet(tmp_path / "answers.parquet"), in_memory(table, scale="pooled"), 1e-6)
+
+
+def judged(decisions=120):
+    """Votes on two, of three voters of whom the third mostly says the opposite."""
+    random = np.random.default_rng(5)
+    truth = random.normal(size=(decisions, 2))
+    seen = np.stack([truth + random.normal(size=truth.shape) * noise for noise in (0.5, 1, 1)], axis=1)
+    seen[:, 2] *= -1
+    ranks = np.where(seen == seen.max(axis=-1, keepdims=True), 1, 2)
+    names = {"decisions": [f"q{d}" for d in range(decisions)], "voters": ["Ann", "Bob", "Eve"]}
+    best = {f"q{d}": "AB"[int(truth[d, 1] > truth[d, 0])] for d in range(decisions)}
+    return vt.to_frame(vt.Profile(ranks=ranks, alternatives=["A", "B"], **names)), best
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_a_panel_is_learned_first(tmp_path):
+    table, best = judged()
+    answers = dict(list(best.items())[:60])
+    vt.decide_file(table, tmp_path / "answers.parquet", panel="learn", answers=answers)
+    panel = vt.learn_panel(vt.read(table), answers)
+    assert_same(pl.read_parquet(tmp_path / "answers.parquet"), in_memory(table, panel=panel), 1e-6)
+    with pytest.raises(vt.InputError, match="say so with panel learn"):
+        vt.decide_file(table, tmp_path / "answers.parquet", answers=answers)
+
+
+def with_a_bad_cell(table, row=200):
+    ranks = table["rank"].to_list()
+    ranks[row] = -3
+    return table.with_columns(pl.Series("rank", ranks)), table["decision"][row]
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("rule", ["pairwise", "posterior"])
+def test_a_decision_that_fails_is_named_or_skipped(tmp_path, rule):
+    table, bad = with_a_bad_cell(votes())
+    source, out = write(table, tmp_path / "votes"), tmp_path / "answers.parquet"
+    with pytest.raises(vt.InputError, match=f"decision '{bad}'.*rank") as told:
+        vt.decide_file(source, out, rule)
+    assert "\n" not in str(told.value)
+    assert not out.exists()
+    written = vt.decide_file(source, out, rule, on_error="skip", sigma=10.0)
+    found = pl.read_parquet(out)
+    assert (written.failed, written.decisions) == (1, MANY)
+    failed = found.filter(pl.col("error").is_not_null())
+    assert failed["decision"].to_list() == [bad]
+    assert failed["score"].to_list() == [None]
+    order = table["decision"].unique(maintain_order=True).to_list()
+    assert found["decision"].unique(maintain_order=True).to_list() == order
+    rest = in_memory(
+        table.filter(pl.col("decision") != bad), rule, sigma=10.0, **({"tau": None} if rule == "posterior" else {})
+    )
+    assert_same(found.filter(pl.col("error").is_null()).drop("error"), rest, 1e-6 if rule == "posterior" else 1e-9)
+
+
+def test_where_every_decision_fails_the_reason_is_said(tmp_path):
+    table = votes().with_columns(pl.lit(-1).alias("rank"))
+    with pytest.raises(vt.InputError, match="rank"):
+        vt.decide_file(table, tmp_path / "answers.parquet", "pairwise", on_error="skip")
+
+
+def test_rows_of_a_folder_are_named_by_their_file(tmp_path):
+    table = votes()
+    row = next(r for r in range(200, table.height) if table["voter"][r] == table["voter"][r - 1])
+    names = table["alternative"].to_list()
+    names[row] = names[row - 1]
+    folder = write(table.with_columns(pl.Series("alternative", names)), tmp_path / "votes", 3)
+    size = -(-table.height // 3)
+    with pytest.raises(vt.InputError, match=rf"part-{row // size}.parquet, row {row % size + 1}: .* appear twice"):
+        vt.decide_file(folder, tmp_path / "answers.parquet", "pairwise")
+
+
+# One decision by very many voters
+
+
+def one_decision(kind="rank", voters=6000, seed=3):
+    random = np.random.default_rng(seed)
+    counts = random.integers(0, 20, (voters, 4))
+    counts[:, 0] += 1
+    values = random.normal(size=4) + random.normal(size=(voters, 4)) * 8 / np.sqrt(np.maximum(counts, 1))
+    i, j = np.nonzero(counts)
+    table = pl.DataFrame({"voter": i, "alternative": j, "value": values[i, j], "count": counts[i, j]})
+    table = table.with_columns(
+        pl.format("v{}", "voter").alias("voter"), pl.format("a{}", "alternative").alias("alternative")
+    )
+    if kind == "rank":
+        return table.with_columns(rank=pl.col("value").rank(descending=True).over("voter")).drop("value")
+    return table
+
+
+@pytest.mark.parametrize("order", ["as they are", "shuffled"])
+@pytest.mark.parametrize(
+    ("kind", "rule", "settings"),
+    [
+        ("rank", "pairwise", {}),
+        ("rank", "posterior", {"sigma": 8.0, "tau": 1.0}),
+        ("value", "mean", {}),
+        ("value", "posterior", {"sigma": 8.0, "tau": 1.0}),
+    ],
+)
+def test_tallies_of_some_voters_add_up(tmp_path, monkeypatch, kind, rule, settings, order):
+    monkeypatch.setattr(run, "_ROWS", 5_000)
+    table = one_decision(kind)
+    if order == "shuffled":
+        table = table.sample(fraction=1, shuffle=True, seed=4)
+    written = vt.decide_file(write(table, tmp_path / "votes"), tmp_path / "answers.csv", rule, **settings)
+    assert written.decisions == 1
+    found = pl.read_csv(tmp_path / "answers.csv").sort("alternative")
+    assert_same(found, in_memory(table, rule, **settings).sort("alternative"), 1e-6)
+
+
+def test_the_noise_of_one_decision_is_found_by_some_voters(tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "_ROWS", 5_000)
+    table = one_decision()
+    vt.decide_file(table, tmp_path / "answers.csv")
+    found, expected = pl.read_csv(tmp_path / "answers.csv").sort("alternative"), in_memory(table).sort("alternative")
+    ratio = found["score"].to_numpy() / expected["score"].to_numpy()
+    assert np.ptp(ratio) < 1e-3  # another noise is another unit of the truths
+    np.testing.assert_allclose(found["distance"].to_numpy(), expected["distance"].to_numpy(), atol=0.003)
+
+
+def test_values_far_from_zero_keep_their_digits(tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "_ROWS", 5_000)
+    table = one_decision("value").with_columns(pl.col("value") + 1e7)
+    vt.decide_file(table, tmp_path / "answers.csv", sigma=8.0, tau=1.0)
+    found = pl.read_csv(tmp_path / "answers.csv").sort("alternative")
+    assert_same(found, in_memory(table, sigma=8.0, tau=1.0).sort("alternative"), 1e-6)
+
+
+def test_an_absurd_claim_is_cut_down_though_others_are_in_other_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "_ROWS", 5_000)
+    claim = pl.DataFrame({"voter": ["liar"] * 4, "alternative": [f"a{j}" for j in range(4)], "rank": [1.0, 2, 3, 4]})
+    table = pl.concat(
+        [
+            one_decision(),
+            claim.with_columns(count=pl.lit(10**9, dtype=pl.Int64)).select("voter", "alternative", "count", "rank"),
+        ]
+    )
+    written = vt.decide_file(table, tmp_path / "answers.csv", "pairwise")
+    assert any("liar claims up to 1,000,000,000 observations" in one for one in written.warnings)
+    found = pl.read_csv(tmp_path / "answers.csv").drop("count").sort("alternative")
+    assert_same(found, in_memory(table, "pairwise").drop("count").sort("alternative"), 1e-6)
+
+
+def test_a_search_by_many_voters_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "_ROWS", 5_000)
+    table, out = one_decision(), tmp_path / "answers.csv"
+    with pytest.raises(ZeroDivisionError):
+        vt.decide_file(table, out, sigma=8.0, tau=1.0, progress=lambda share: 1 / (share < 0.25))
+    kept = sorted((tmp_path / "answers.csv.parts").glob("*.npz"))
+    assert kept
+    vt.decide_file(table, out, sigma=8.0, tau=1.0)
+    vt.decide_file(table, tmp_path / "whole.csv", sigma=8.0, tau=1.0)
+    assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+def test_rules_that_need_all_voters_at_once_say_so(tmp_path):
+    with pytest.raises(vt.InputError, match="mle needs all voters at once; use posterior, or a rule of one pass"):
+        vt.decide_file(one_decision(), tmp_path / "answers.csv", "mle")
+
+
+# Where it is written
+
+
+def test_a_file_of_others_is_left_alone(tmp_path):
+    out = tmp_path / "answers.csv"
+    out.write_text("precious")
+    with pytest.raises(vt.InputError, match="is not what this command wrote"):
+        vt.decide_file(votes(), out, "pairwise")
+    assert out.read_text() == "precious"
+    vt.decide_file(votes(), out, "pairwise", force=True)
+    vt.decide_file(votes(), out, "borda")  # which are answers, as this function writes them
+
+
+@pytest.mark.parametrize("name", ["answers.parquet", "answers.csv", "answers.tsv", "answers.jsonl"])
+def test_answers_have_any_form(tmp_path, name):
+    vt.decide_file(votes(), tmp_path / name, "pairwise")
+    read = {
+        ".parquet": pl.read_parquet,
+        ".csv": pl.read_csv,
+        ".tsv": lambda path: pl.read_csv(path, separator="\t"),
+        ".jsonl": pl.read_ndjson,
+    }[(tmp_path / name).suffix]
+    assert_same(read(tmp_path / name), in_memory(votes(), "pairwise"))
+
+
+LIMITED = """
+import resource, signal, sys
+import veritally as vt
+from veritally.streams import run
+run._ROWS = 100
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+limit = int(sys.argv[3])
+def full(share):
+    if share > 0.5:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+try:
+    vt.decide_file(sys.argv[1], sys.argv[2], "pairwise", progress=full)
+except vt.InputError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_is_a_sentence_and_leaves_the_former_file(tmp_path):
+    """A limit on the size of files stands for it: the system refuses to write, and says why."""
+    source, out = write(votes(), tmp_path / "votes"), tmp_path / "answers.csv"
+    vt.decide_file(source, out, "borda")
+    former = out.read_bytes()
+    for limit in (10, 4000):  # in the parts, and in the whole
+        command = [sys.executable, "-c", LIMITED, str(source), str(out), str(limit)]
+        printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        assert len(printed.splitlines()) == 1
+        assert "cannot be written" in printed
+        assert out.read_bytes() == former
+
+
+def test_a_file_that_another_process_writes_is_refused(tmp_path):
+    source, out = write(votes(), tmp_path / "votes"), tmp_path / "answers.parquet"
+    process = subprocess.Popen([sys.executable, "-c", SLOW, str(source), str(out)])
+    try:
+        while not list(tmp_path.glob("answers.parquet.parts/*.json")):
+            assert process.poll() is None
+            time.sleep(0.02)
+        with pytest.raises(vt.InputError, match=f"in use by process {process.pid}"):
+            vt.decide_file(source, out, "pairwise")
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_is_read_only_is_refused(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir(mode=0o500)
+    with pytest.raises(vt.InputError, match="cannot be written"):
+        vt.decide_file(votes(), folder / "answers.parquet", "pairwise")
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"out": "answers.txt"}, "cannot tell the format from the suffix; use one of .parquet, .csv"),
+        ({"out": "missing/answers.csv"}, "there is no folder"),
+        ({"on_error": "ignore"}, "on_error can be stop or skip, not 'ignore'"),
+        ({"omega": "estimated"}, "omega is one for all decisions, which are decided in pieces here"),
+        ({"rule": "nonsense"}, "nonsense"),
+        ({"rule": "pairwise", "choose": 9}, "cannot choose 9"),
+    ],
+    ids=lambda case: next(iter(case)) if isinstance(case, dict) else "",
+)
+def test_bad_input_is_a_sentence(tmp_path, settings, problem):
+    out = tmp_path / settings.pop("out", "answers.csv")
+    with pytest.raises(vt.InputError, match=problem) as told:
+        vt.decide_file(votes(), out, **settings)
+    assert "\n" not in str(told.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_files_that_are_no_votes_are_sentences(tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(vt.InputError, match=r"holds no file that ends in \.parquet"):
+        vt.decide_file(tmp_path / "empty", tmp_path / "answers.csv")
+    votes().clear().write_parquet(tmp_path / "none.parquet")
+    with pytest.raises(vt.InputError, match="has a header but no rows"):
+        vt.decide_file(tmp_path / "none.parquet", tmp_path / "answers.csv")
+    write(votes(), tmp_path / "folder", 2)
+    votes().rename({"rank": "value"}).write_parquet(tmp_path / "folder" / "part-2.parquet")
+    with pytest.raises(vt.InputError, match=r"part-2.parquet: has other columns, or of other types"):
+        vt.decide_file(tmp_path / "folder", tmp_path / "answers.csv")
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(vt.InputError, match=r"broken.parquet: is not a readable Parquet file"):
+        vt.decide_file(tmp_path / "broken.parquet", tmp_path / "answers.csv")
+
+
+def test_the_command_writes_and_says_what(tmp_path):
+    source = write(votes(200), tmp_path / "votes.parquet")
+    result = CliRunner().invoke(cli, ["decide", str(source), "--out", str(tmp_path / "a.csv"), "--workers", "1"])
+    assert result.exit_code == 0
+    assert "200 decisions by posterior" in result.output
+    assert "The noise of 200 decisions is pooled" in result.output
+    for options in (["--json"], ["--explain"], ["--require-sure", "0.9"], ["--report", "r.html"]):
+        result = CliRunner().invoke(cli, ["decide", str(source), "--out", str(tmp_path / "a.csv"), *options])
+        assert result.exit_code == 2
+        assert f"{options[0]} is for answers that are printed" in result.output
+    result = CliRunner().invoke(cli, ["decide", str(source), "--workers", "2"])
+    assert "are for --out FILE" in result.output
+
+
+def test_comparisons_and_logs_of_judges_are_read_in_pieces(tmp_path, small_pieces):
+    random = np.random.default_rng(8)
+    rows = [
+        {"question": f"q{q}", "judge": f"judge{i}", "verdict": ["yes", "no"][int(random.random() < 0.4)]}
+        for q in range(40)
+        for i in range(5)
+    ]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    vt.decide_file(tmp_path / "log.jsonl", tmp_path / "answers.csv", "plurality")
+    assert_same(pl.read_csv(tmp_path / "answers.csv"), in_memory(tmp_path / "log.jsonl", "plurality"))
+    battles = pl.DataFrame(
+        [(f"u{k % 9}", *random.permutation(["A", "B", "C"])[:2], "left") for k in range(300)],
+        schema=["voter", "left", "right", "winner"],
+        orient="row",
+    )
+    vt.decide_file(battles, tmp_path / "board.csv", "pairwise")
+    found = pl.read_csv(tmp_path / "board.csv").sort("alternative")
+    assert_same(found, in_memory(battles, "pairwise").sort("alternative"))
+
+
+def test_stretches_of_rows_are_found_across_batches(monkeypatch):
+    table = votes()
+    rows = Rows.of(table)
+    whole = Runs.of(rows, "decision")
+    batches = Rows.batches
+    monkeypatch.setattr(Rows, "batches", lambda self, columns=None, size=7: batches(self, columns, 7))
+    cut = Runs.of(rows, "decision")
+    for one, other in ((whole.hashes, cut.hashes), (whole.starts, cut.starts), (whole.lengths, cut.lengths)):
+        assert one.tolist() == other.tolist()
+    assert len(whole.hashes) == MANY
+    assert [piece.before for piece in whole.pieces(50)][:2] == [
+        0,
+        int(np.searchsorted(whole.starts, whole.pieces(50)[1].start)),
+    ]
