@@ -64,6 +64,7 @@ fuzz: setup
 bench: setup
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/before.py
+	$(BIN)/python benchmarks/streams.py
 
 # The page under load, on this machine alone, for about three minutes.
 bench-web: setup

@@ -78,7 +78,7 @@ def test_too_many_columns_are_refused_in_a_sentence(votes):
 def test_cells_that_nobody_wrote_take_no_memory(votes, monkeypatch, name, text):
     for module in ("sizes", "jsonl"):
         monkeypatch.setattr(f"veritally.io.{module}.MOST_CELLS", 5000 - 1)
-    with pytest.raises(vt.InputError, match=r"rows of 100 columns, and at most 4,999 cells are read; split the file"):
+    with pytest.raises(vt.InputError, match=r"rows of 100 columns, and at most 4,999 cells are read at once"):
         votes(text, name)
 
 
@@ -87,7 +87,7 @@ def test_rows_of_a_parquet_file_are_counted_before_they_are_read(tmp_path, monke
     pl.DataFrame({"voter": ["v"] * 3000, "alternative": ["a"] * 3000}).write_parquet(path)
     monkeypatch.setattr("veritally.io.sizes.MOST_CELLS", 5999)
     monkeypatch.setattr(pl, "read_parquet", lambda source: pytest.fail("the rows were read"))
-    with pytest.raises(vt.InputError, match=r"has 3,000 rows of 2 columns, and at most 5,999 cells are read; split"):
+    with pytest.raises(vt.InputError, match=r"has 3,000 rows of 2 columns, and at most 5,999 cells are read at once"):
         vt.read(path)
 
 
@@ -96,7 +96,7 @@ def test_room_for_pairs_is_that_of_all_their_cells(votes, monkeypatch):
     small = "".join(f"e{k},A,B,left\n" for k in range(20))
     monkeypatch.setattr("veritally.io.frames._MOST_PADDING", 10_000)
     assert votes(f"decision,left,right,winner\n{large}").shape == (1, 1, 31)
-    with pytest.raises(vt.InputError, match="would fill a table of 21 × 1 × 31 × 31 cells; split the file by decision"):
+    with pytest.raises(vt.InputError, match="would fill a table of 21 × 1 × 31 × 31 cells; write the answers to a file"):
         votes(f"decision,left,right,winner\n{large}{small}")
 
 

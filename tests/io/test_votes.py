@@ -324,7 +324,7 @@ def test_messages_of_other_sources(votes, tmp_path):
         (f"d{i}", "v", a) for i in range(9000) for a in "AB"
     ]
     uneven = pl.DataFrame(rows, schema=["decision", "voter", "alternative"], orient="row").with_columns(rank=1)
-    with pytest.raises(vt.InputError, match="split the file by decision"):
+    with pytest.raises(vt.InputError, match="write the answers to a file"):
         vt.read(uneven)
     with pytest.raises(vt.InputError, match="the column rank holds List"):
         vt.read(pl.DataFrame({"voter": ["u"], "alternative": ["A"], "rank": [[1]]}))

@@ -27,6 +27,7 @@ COLUMNS = ("decision", "voter", "alternative", "rank", "value", "count", "multip
 LOOKS = ("item", "role")  # columns of a table with a row for each voter and alternative, or each look
 _TEXT = ("decision", "voter", "alternative", "group", "role")
 _NAMELESS = (pl.Object, pl.Binary, pl.Duration)
+_SPARSE = 8  # times as many codes as there are rows, up to which each has a mark
 _MOST_PADDING = 2**26  # cells that are filled up: half a gigabyte an array
 
 
@@ -268,7 +269,8 @@ def require_room(shape: tuple[int, ...], given: int, name: str) -> None:
     """Refuse votes that would be all but lost among the cells to be filled up."""
     if math.prod(shape) - given > _MOST_PADDING:
         sizes = " × ".join(map(str, shape))
-        raise InputError(f"{name}: {given} votes would fill a table of {sizes} cells; split the file by decision")
+        remedy = "write the answers to a file, by decide --out or vt.decide_file, which takes them in pieces"
+        raise InputError(f"{name}: {given} votes would fill a table of {sizes} cells; {remedy}")
 
 
 def plain_names(columns: list[str], wanted: tuple[str, ...] = COLUMNS) -> dict[str, str]:
@@ -339,11 +341,22 @@ def _labels(column: pl.Series, decision: Array | None, place: Place) -> tuple[Se
     names, codes = coded(column, place)
     if decision is None:
         return names, codes
-    pairs, pair = np.unique(decision * len(names) + codes, return_inverse=True)  # by decision, then by appearance
+    pair = decision * len(names) + codes
+    pairs, pair = _numbered(pair, (int(np.max(decision)) + 1) * len(names))  # by decision, then by appearance
     owner = pairs // len(names)
     starts = np.searchsorted(owner, np.arange(owner[-1] + 1))
     position = np.arange(len(pairs)) - starts[owner]
     return EachNames(names, pairs % len(names), np.append(starts, len(pairs))), position[pair]
+
+
+def _numbered(codes: Array, limit: int) -> tuple[Array, Array]:
+    """Return the different codes below a limit, in order, and for each code its place among them."""
+    if limit > _SPARSE * len(codes):
+        found, place = np.unique(codes, return_inverse=True)
+        return found, place
+    there = np.zeros(limit, dtype=bool)
+    there[codes] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
 
 
 def _no_cell_twice(flat: Array, cells: int, table: pl.DataFrame, place: Place) -> None:

@@ -20,7 +20,10 @@ def require_cells(rows: int, columns: int, name: str) -> None:
         raise InputError(f"{name}: has {columns:,} columns, and at most {MOST_COLUMNS:,} are read; {tidy}")
     if rows * columns > MOST_CELLS:
         size = f"{rows:,} rows of {columns:,} columns"
-        raise InputError(f"{name}: has {size}, and at most {MOST_CELLS:,} cells are read; split the file by decision")
+        raise InputError(
+            f"{name}: has {size}, and at most {MOST_CELLS:,} cells are read at once; write the answers of a "
+            "Parquet file to a file, by decide --out or vt.decide_file, which take it in pieces"
+        )
 
 
 def require_flat(types: Iterable[Any], name: str) -> None:

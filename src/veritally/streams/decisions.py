@@ -26,7 +26,6 @@ OnError: TypeAlias = Literal["stop", "skip"]
 _PADDED = 1 << 24  # cells of votes that are filled up without more ado
 _LOOKED_AT, _NAMED = 20, 3  # decisions of a piece whose warnings are looked at, and that are named
 _WHOLE = ("rank", "tier")
-_LABELS = np.array([status.label for status in Status], dtype=object)
 
 
 class Votes(NamedTuple):
@@ -185,8 +184,10 @@ class Task:
 
     def _of_like_size(self, votes: Votes) -> Iterator[Votes]:
         """Part decisions of very different sizes, since small ones are filled up to the size of the largest."""
-        names = self.names(votes).alias("name")
-        lengths = names.to_frame().group_by("name", maintain_order=True).len()
+        names = self.names(votes)
+        lengths = names.rle().struct.unnest().rename({"value": "name"})
+        if lengths["name"].n_unique() < lengths.height:  # rows of a decision do not stand together
+            lengths = lengths.group_by("name", maintain_order=True).agg(pl.col("len").sum())
         longest = int(lengths["len"].max())  # type: ignore[arg-type]
         if lengths.height * longest**2 <= _PADDED or lengths["len"].n_unique() == 1:
             yield votes
@@ -213,13 +214,20 @@ def answer_table(outcome: Outcome) -> pl.DataFrame:
 
 def table_of(columns: Mapping[str, Array], status: Array) -> pl.DataFrame:
     """Return columns of answers as a table, with the status of the search at the end."""
-    status = _LABELS[np.broadcast_to(status, columns["score"].shape)]
-    return pl.DataFrame([_series(name, column) for name, column in {**columns, "status": status}.items()])
+    labels = pl.Series("status", [label.label for label in Status])
+    status = np.broadcast_to(status, columns["score"].shape)
+    made = [_series(name, column) for name, column in columns.items()]
+    return pl.DataFrame([*made, labels.gather(status.astype(np.int64))])
 
 
 def _series(name: str, column: Array) -> pl.Series:
-    if column.dtype == object or column.dtype.kind == "U":
-        return pl.Series(name, list(map(str, column.tolist())), dtype=pl.String)
+    if column.dtype == object:
+        texts = column.tolist()
+        plain = all(type(text) is str for text in texts)
+        return pl.Series(name, texts if plain else list(map(str, texts)), dtype=pl.String)
+    if column.dtype.kind == "U":  # of few different texts
+        texts, code = np.unique(column, return_inverse=True)
+        return pl.Series(name, texts.tolist()).gather(code)
     return pl.Series(name, column.astype(np.int64) if name in _WHOLE else column)
 
 

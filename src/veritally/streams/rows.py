@@ -20,7 +20,7 @@ from veritally.io.sizes import MOST_COLUMNS, require_flat
 from veritally.io.text import first_line
 from veritally.io.votes import load
 
-_BATCH = 1 << 20  # rows of a few columns that are looked at together
+_BATCH = 1 << 19  # rows that are looked at together
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ from veritally.versions import fingerprint, versions
 from veritally.work import check_executor, check_workers, worked
 
 _HEAD = 10_000  # rows by which columns are recognised
-_ROWS, _ROWS_OF_SEARCHES = 1 << 19, 1 << 14  # of a piece, for rules of one pass and for others
+_ROWS, _ROWS_OF_SEARCHES = 1 << 18, 1 << 14  # of a piece, for rules of one pass and for others
 _TELLING = 256  # decisions from which is learned what concerns all
 _LOOKED_AT = 8  # decisions by which it is found out whether the rule can use the votes
 _AHEAD = 2  # pieces handed out for each worker

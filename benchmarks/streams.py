@@ -1,0 +1,144 @@
+"""Files of any size: time beside what polars needs to read and group the same rows, and peak memory; ``make bench``.
+
+python benchmarks/streams.py             # all
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from page import put_section
+
+ROOT = Path(__file__).parents[1]
+MOST_MEMORY, MOST_TIMES = 2e9, 3  # bytes, and times what polars needs
+ROWS = 1_000_000  # that are made at a time
+
+POLARS = """
+import polars as pl
+table = pl.read_parquet(source)
+grouped = table.group_by(key).agg(pl.all())
+"""
+VERITALLY = """
+import veritally as vt
+if __name__ == "__main__":
+    vt.decide_file(source, out, rule, workers=workers, force=True, **settings)
+"""
+MEASURE = """
+if __name__ == "__main__":
+    import json, resource
+    with open("/proc/self/status") as status:
+        own = next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) * 1024
+    others = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 * (workers if workers > 1 else 0)
+    print(json.dumps([time.perf_counter() - start, own + others]))
+"""
+
+
+def decisions(number, path):
+    """Write decisions of 3 voters on 3 alternatives, a row for each voter and alternative."""
+    random = np.random.default_rng(0)
+    ranks = np.argsort(np.argsort(random.random((number, 3, 3)), axis=-1), axis=-1) + 1
+    d, i, j = np.indices(ranks.shape)
+    names = {"decision": ("q{}", d), "voter": ("v{}", i), "alternative": ("a{}", j)}
+    table = pl.DataFrame({name: x.ravel() for name, (_, x) in names.items()})
+    table = table.with_columns(pl.format(form, name).alias(name) for name, (form, _) in names.items())
+    counts = random.integers(1, 50, ranks.size)
+    table.with_columns(rank=pl.Series(ranks.ravel()), count=pl.Series(counts)).write_parquet(path)
+
+
+def one_decision(voters, path):
+    """Write one decision by voters on 10 alternatives, as a folder of parts."""
+    path.mkdir()
+    random = np.random.default_rng(0)
+    for part, first in enumerate(range(0, voters, ROWS // 10)):
+        number = min(ROWS // 10, voters - first)
+        ranks = np.argsort(np.argsort(random.random((number, 10)), axis=-1), axis=-1) + 1
+        i, j = np.indices(ranks.shape)
+        table = pl.DataFrame({"voter": (i + first).ravel(), "alternative": j.ravel(), "rank": ranks.ravel()})
+        counts = pl.Series("count", random.integers(1, 50, ranks.size))
+        names = (pl.format("v{}", "voter").alias("voter"), pl.format("a{}", "alternative").alias("alternative"))
+        table.with_columns(*names, counts).write_parquet(path / f"part-{part:03}.parquet")
+
+
+def shuffled(source, path):
+    """Write the same rows in random order."""
+    pl.read_parquet(source).sample(fraction=1, shuffle=True, seed=1).write_parquet(path)
+
+
+def measured(code, **given):
+    """Run code in a process of its own, twice; return the least seconds and the most bytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "work.py"
+        values = "\n".join(f"{name} = {value!r}" for name, value in given.items())
+        script.write_text(f"import time\nstart = time.perf_counter()\n{values}\n{code}\n{MEASURE}")
+        runs = [
+            json.loads(subprocess.run([sys.executable, script], check=True, capture_output=True, text=True).stdout)
+            for _ in range(2)
+        ]
+    return min(seconds for seconds, _ in runs), max(peak for _, peak in runs)
+
+
+def main():
+    cores = len(os.sched_getaffinity(0))
+    rows = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        decisions(1_000_000, folder / "million.parquet")
+        decisions(100_000, folder / "hundred-thousand.parquet")
+        one_decision(3_000_000, folder / "voters")
+        shuffled(folder / "million.parquet", folder / "shuffled.parquet")
+        plan = [
+            ("1,000,000 decisions of 3 × 3, `pairwise`", "million.parquet", "decision", "pairwise", {}, True),
+            ("the same, rows shuffled", "shuffled.parquet", "decision", "pairwise", {}, True),
+            ("one decision of 30,000,000 rows, `pairwise`", "voters", "voter", "pairwise", {}, True),
+            (
+                "100,000 decisions of 3 × 3, `posterior`, σ and τ given",
+                "hundred-thousand.parquet",
+                "decision",
+                "posterior",
+                {"sigma": 10.0, "tau": 1.0},
+                False,
+            ),
+        ]
+        for what, source, key, rule, settings, limited in plan:
+            files = str(folder / source)
+            given = {"source": files, "out": str(folder / "out.parquet"), "rule": rule, "settings": settings}
+            seconds, peak = measured(VERITALLY, **given, workers=cores)
+            pattern = f"{files}/*.parquet" if Path(files).is_dir() else files
+            theirs, their_peak = measured(POLARS, source=pattern, key=key, workers=1)
+            ratio = seconds / theirs
+            missed = [
+                *(["time"] if limited and ratio > MOST_TIMES else []),
+                *(["memory"] if peak > MOST_MEMORY else []),
+            ]
+            limit = str(MOST_TIMES) if limited else ""
+            memory = f"{peak / 1e9:.2f} GB | {their_peak / 1e9:.2f} GB"
+            missed_text = ", ".join(missed) if limited or missed else ""
+            rows.append(
+                f"| {what} | {seconds:.1f} s | {theirs:.1f} s | **{ratio:.2g}** | {limit} | {memory} | {missed_text} |"
+            )
+            print(rows[-1], flush=True)
+    table = "\n".join(
+        [
+            "| what | time | polars | ratio | at most | peak memory | polars | missed |",
+            "|---|---:|---:|---:|---:|---:|---:|---|",
+            *rows,
+        ]
+    )
+    put_section(
+        ROOT / "docs" / "benchmarks.md",
+        "large files",
+        "## Large files\n\n"
+        f"`decide --out` with {cores} processes, from the start of the first to the file of answers. The reference is "
+        "polars, with as many threads, reading the same rows and grouping them by decision, or by voter for "
+        f"one decision. Memory is that of all processes together; it is to be at most {MOST_MEMORY / 1e9:g} GB. "
+        f"`make bench` measures this and rewrites this section.\n\n{table}\n",
+    )
+
+
+if __name__ == "__main__":
+    main()
