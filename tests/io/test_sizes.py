@@ -96,7 +96,7 @@ def test_room_for_pairs_is_that_of_all_their_cells(votes, monkeypatch):
     small = "".join(f"e{k},A,B,left\n" for k in range(20))
     monkeypatch.setattr("veritally.io.frames._MOST_PADDING", 10_000)
     assert votes(f"decision,left,right,winner\n{large}").shape == (1, 1, 31)
-    with pytest.raises(vt.InputError, match="would fill a table of 21 × 1 × 31 × 31 cells; write the answers to a file"):
+    with pytest.raises(vt.InputError, match="would fill a table of 21 × 1 × 31 × 31 cells; write the answers"):
         votes(f"decision,left,right,winner\n{large}{small}")
 
 

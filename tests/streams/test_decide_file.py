@@ -336,6 +336,22 @@ def test_a_search_by_many_voters_goes_on_where_it_stopped(tmp_path, monkeypatch)
     assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("votes.orders", "A > B = C\nB > A > C\n3: C > A > B\n"),
+        ("wide.csv", "voter,A,B,C\nu,1,2,3\nv,2,1,3\n"),
+        ("one.csv", "voter,alternative,rank\nu,A,1\nu,B,2\nv,B,1\nv,A,2\nw,A,1\nw,B,2\n"),
+    ],
+)
+def test_small_files_of_any_form_are_decided_too(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    said = {"ballots": "rank"} if name == "wide.csv" else {}
+    vt.decide_file(tmp_path / name, tmp_path / "answers.csv", "borda", **said)
+    expected = vt.decide(vt.read(tmp_path / name, **said), "borda").to_frame()
+    assert_same(pl.read_csv(tmp_path / "answers.csv"), expected)
+
+
 def test_rules_that_need_all_voters_at_once_say_so(tmp_path):
     with pytest.raises(vt.InputError, match="mle needs all voters at once; use posterior, or a rule of one pass"):
         vt.decide_file(one_decision(), tmp_path / "answers.csv", "mle")

@@ -187,6 +187,11 @@ def encoded(table: "Callable[[], pl.DataFrame]", path: str | PathLike[str]) -> b
     return buffer.getvalue()
 
 
+def holds_orders(path: Path) -> bool:
+    """Whether a file is one of PrefLib's, which is no table."""
+    return _opened(path, "vote").format == "preflib"
+
+
 def load(source: Any, what: str = "vote") -> "tuple[pl.DataFrame, Place]":
     """Return the table in a file or frame, and how a person would name its rows."""
     if isinstance(source, str | PathLike):

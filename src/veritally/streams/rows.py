@@ -18,7 +18,7 @@ from veritally.io import spelling
 from veritally.io.frames import Place
 from veritally.io.sizes import MOST_COLUMNS, require_flat
 from veritally.io.text import first_line
-from veritally.io.votes import load
+from veritally.io.votes import holds_orders, load
 
 _BATCH = 1 << 19  # rows that are looked at together
 
@@ -123,6 +123,14 @@ class Rows:
         if len(self.files) == 1:
             return Place(self.name, "row", np.asarray(numbers) + 1)
         return Place(self.name, "row", np.asarray(numbers) + 1, parts=(self.starts, tuple(map(str, self.files))))
+
+
+def is_table(source: Any) -> bool:
+    """Whether a source has rows, as all but PrefLib's files have."""
+    if not isinstance(source, str | PathLike) or str(source) == "-":
+        return True
+    path = usable_path(source)
+    return not path.is_file() or _is_parquet(path) or not holds_orders(path)
 
 
 def _is_parquet(path: Path) -> bool:

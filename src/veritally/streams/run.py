@@ -23,6 +23,7 @@ from veritally.io.answers import answers_in
 from veritally.io.columns import checked
 from veritally.io.confidence import checked_map
 from veritally.io.options import BallotColumn, Options, Unranked
+from veritally.io.votes import read
 from veritally.learning import learn_panel
 from veritally.outcome import TieBreak
 from veritally.panel.base import AnyPanel
@@ -31,12 +32,13 @@ from veritally.progress import listening, stretch
 from veritally.registry import DEFAULT, rule_info
 from veritally.rules.posterior import Posterior
 from veritally.rules.protocol import Rule
-from veritally.streams.decisions import About, OnError, Task, Votes, merged
+from veritally.streams.decisions import About, OnError, Task, Votes, answer_table, merged
 from veritally.streams.parts import Parts, about_from_json, about_to_json, require_out
 from veritally.streams.pieces import Piece, Runs, bring_together, sample
-from veritally.streams.rows import Rows
+from veritally.streams.rows import Rows, is_table
 from veritally.streams.voters import OneDecision, Pass, alternatives_of
 from veritally.versions import fingerprint, versions
+from veritally.votes.profile import Profile
 from veritally.work import check_executor, check_workers, worked
 
 _HEAD = 10_000  # rows by which columns are recognised
@@ -146,12 +148,6 @@ def decide_file(
     settled: TieBreak = "error" if tie_break is None else tie_break
     file, crew = usable_path(out), Crew(check_workers(workers), check_executor(executor), progress)
     require_out(file, force)
-    rows = Rows.of(source)
-    if not rows.height:
-        raise InputError(f"{rows.name}: has a header but no rows; it needs a row for each voter and alternative")
-    head = rows.read(0, _HEAD)
-    place = rows.places(range(head.height))
-    decision, voter = (forms.columns_of(role, head, place, said) for role in ("decision", "voter"))
     asked: dict[str, Any] = {
         "rule": rule_info(DEFAULT if rule is None else rule),
         "choose": whole(choose, "choose", least=1),
@@ -159,6 +155,16 @@ def decide_file(
         "seed": whole(seed, "seed"),
         "parameters": parameters,
     }
+    if not is_table(source):
+        profile = read(source, ballots=ballots, lower_is_better=lower_is_better, unranked=unranked)
+        with Parts(file, "at once") as parts:
+            return _decide_at_once(profile, asked, parts)
+    rows = Rows.of(source)
+    if not rows.height:
+        raise InputError(f"{rows.name}: has a header but no rows; it needs a row for each voter and alternative")
+    head = rows.read(0, _HEAD)
+    place = rows.places(range(head.height))
+    decision, voter = (forms.columns_of(role, head, place, said) for role in ("decision", "voter"))
     known = None if answers is None else answers_in(answers)[0]
     if known is not None and panel != "learn":
         raise InputError("answers are to learn a panel from; say so with panel learn, or leave them out")
@@ -238,13 +244,22 @@ def _decide_many(
     return Written(parts.out, first.info.name, decisions, failed, about, pooled)
 
 
+def _decide_at_once(profile: Profile, asked: Mapping[str, Any], parts: Parts) -> Written:
+    """Decide one decision whose votes are in memory."""
+    outcome = Question.of(profile, **asked).outcome()
+    parts.add(0, answer_table(outcome), {})
+    parts.finish()
+    return Written(parts.out, outcome.rule, 1, 0, {message: About() for message in outcome.rule_warnings})
+
+
 def _decide_one(
     rows: Rows, column: str | None, said: Options, asked: Mapping[str, Any], parts: Parts, crew: Crew
 ) -> Written:
     """Decide one decision, in pieces of whole voters."""
     names = alternatives_of(rows, said)
-    if column is None or names is None:
-        raise InputError(f"{rows.name}: has no column of voters, or none of alternatives, by which it could be read")
+    if column is None or names is None:  # a row for each voter
+        profile = forms.to_profile(rows.read(0, rows.height), rows.places(np.arange(rows.height)), said)
+        return _decide_at_once(profile.as_top() if said.ballots == "top" else profile, asked, parts)
     with listening(crew.progress), stretch(0, _FIRST):
         runs = Runs.of(rows, column)
         table, numbers = sample(rows, column, runs, max(_FEWEST, _VOTES // len(names)))
