@@ -30,16 +30,22 @@ _ELSEWHERE = "save the votes and use the command"
 def tidy_rows(
     setup: Setup, alternatives: Sequence[tuple[int, str]], given: Sequence[tuple[str, Mapping[str, Any]]]
 ) -> list[dict[str, Any]]:
-    """Return ballots as rows of a tidy vote file: a row for each voter and each alternative that the voter saw."""
+    """Return ballots as rows of a tidy vote file: a row for each voter and each alternative that the voter saw.
+
+    Ranks have no gaps there, since they say an order and no more.
+    """
     rows = []
     for voter, ballot in given:
+        ranks = sorted({own["rank"] for own in ballot.values() if "rank" in own})
         for number, name in alternatives:
             own = ballot.get(str(number), {})
             count = counted(own.get("seen", 0.0), setup)
             if setup.kind == "scores":
                 vote, seen = own.get("score"), "score" in own  # a score that is left out is no opinion
             else:
-                vote, seen = 1 if own.get("favourite") else own.get("rank"), True
+                vote, seen = 1 if own.get("favourite") else None, True
+                if "rank" in own:
+                    vote = 1 + ranks.index(own["rank"])
             if count > 0 and seen:
                 rows.append(dict(zip(tidy_columns(setup), (voter, name, vote, count), strict=True)))
     return rows

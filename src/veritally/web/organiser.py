@@ -20,9 +20,9 @@ from veritally.web.decisions import (
     read_names,
     read_setup,
     repeated_names,
-    whole,
 )
 from veritally.web.desk import Asked, Desk, csv
+from veritally.web.numbers import whole, written
 from veritally.web.store import Decision
 
 
@@ -50,7 +50,7 @@ def new(desk: Desk, asked: Asked) -> Response:
                 *_merged(form, "alternatives", "voters see it once"),
             ]
             return _links(desk, asked, setup, links, organiser, told)
-    words = "\n".join(f"{word} = {count:g}" for word, count in WORDS.items())
+    words = "\n".join(f"{word} = {written(count)}" for word, count in WORDS.items())
     status = 400 if problem else 200
     return desk.show(asked, "new.html", status, form=form, words=words, problem=problem, field=field)
 

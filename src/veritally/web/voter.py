@@ -14,6 +14,7 @@ from veritally.errors import InputError
 from veritally.web.decisions import counted, read_ballot
 from veritally.web.desk import NOWHERE, Asked, Desk
 from veritally.web.links import new_secret
+from veritally.web.numbers import written
 from veritally.web.store import ClosedError, Decision, full
 
 
@@ -96,7 +97,7 @@ def _filled(given: Mapping[str, Any] | None) -> dict[str, str]:
     for number, own in (given or {}).items():
         for what in ("seen", "rank", "score"):
             if what in own:
-                made[f"{what}-{number}"] = own[what] if isinstance(own[what], str) else f"{own[what]:.12g}"
+                made[f"{what}-{number}"] = own[what] if isinstance(own[what], str) else written(own[what])
         if own.get("favourite"):
             made["favourite"] = str(number)
     return made
@@ -110,11 +111,11 @@ def _lines(
     ranks = Counter(own.get("rank") for own in given.values())
     for number, name in alternatives:
         own = given[str(number)]
-        seen = own["seen"] if isinstance(own["seen"], str) else f"{own['seen']:g} {setup.unit}".strip()
+        seen = own["seen"] if isinstance(own["seen"], str) else f"{written(own['seen'])} {setup.unit}".strip()
         if "rank" in own:
             vote, key = f"{own['rank']}{' (tied)' if ranks[own['rank']] > 1 else ''}", (0, own["rank"])
         elif "score" in own:
-            vote, key = f"{own['score']:g}", (0, -own["score"])
+            vote, key = written(own["score"]), (0, -own["score"])
         elif own.get("favourite"):
             vote, key = "favourite", (0, 0)
         elif not counted(own["seen"], setup):
