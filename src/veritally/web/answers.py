@@ -75,7 +75,9 @@ def worked_out(
         warnings.simplefilter("always", InputWarning)
         try:
             profile = (
-                vt.read(pl.DataFrame(list(rows), infer_schema_length=None)) if upload is None else _read(*upload[:2])
+                vt.read(pl.DataFrame(list(rows), infer_schema_length=None))
+                if upload is None
+                else _read(*upload[:2], setup.reading)
             )
             choose = min(setup.choose, profile.shape[-1])
             outcome = vt.decide(profile, choose=choose, tie_break="first")
@@ -124,11 +126,11 @@ def _a_chance(chance: float) -> str:
     return f"{article} {percent}% chance" if percent else "a chance of less than 1%"
 
 
-def _read(name: str, path: Path) -> Any:
+def _read(name: str, path: Path, reading: Mapping[str, Any]) -> Any:
     import veritally as vt
 
     try:
-        return vt.read(path)
+        return vt.read(path, **reading)
     except InputError as problem:  # it names the file as the user does
         raise InputError(str(problem).replace(str(path), name)) from None
     finally:

@@ -56,6 +56,8 @@ class Setup:
         Whether voters see the answer.
     limit
         How many may vote by an open link; 0 if there is none.
+    reading
+        How a vote file is read that stands in place of voters: arguments of :func:`veritally.read`.
     """
 
     title: str
@@ -71,10 +73,11 @@ class Setup:
     readable: bool = False
     shown: bool = False
     limit: int = 0
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain objects, ready for JSON."""
-        return asdict(self) | {"words": dict(self.words)}
+        return asdict(self) | {"words": dict(self.words), "reading": dict(self.reading)}
 
     @property
     def range(self) -> str:

@@ -120,6 +120,16 @@ class Store:
             connection.execute(sa.insert(decisions).values(**values, upload=content, upload_name=name))
         return organiser
 
+    def read_anew(self, decision: Decision, setup: Setup) -> None:
+        """Read a vote file as this setup says."""
+        if decision.upload is None:
+            raise InputError("this decision is not of a file")
+        with self._database.write() as connection:
+            _require_kept(connection, decision.id)
+            own = decisions.c.id == decision.id
+            connection.execute(sa.update(decisions).where(own).values(setup=setup.to_dict()))
+            _changed(connection, decision.id)
+
     def add_voters(self, decision: Decision, people: Sequence[str]) -> dict[str, str]:
         """Add voters; return their secrets by name."""
         links = {name: new_secret() for name in people}
