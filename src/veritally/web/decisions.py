@@ -17,6 +17,9 @@ LONGEST_NAME, LONGEST_TITLE, LONGEST_TEXT = 200, 200, 2000
 MOST_WORDS = 20
 _Read = TypeVar("_Read")
 _UNSEEN = "not at all"
+# They join letters of some scripts and parts of some emoji, and elsewhere would only hide in a name.
+_JOINERS = "\u200c\u200d"
+_JOINED = re.compile(rf"([^\x00-\x7f{_JOINERS}])([{_JOINERS}])(?=[^\x00-\x7f{_JOINERS}])|[{_JOINERS}]")
 WORDS = {_UNSEEN: 0.0, "a little": 1.0, "some": 3.0, "a lot": 10.0}
 
 
@@ -240,7 +243,9 @@ def _seen(text: str, setup: Setup, name: str) -> str | float:
 def clean_text(text: str, what: str, longest: int, needed: bool = False) -> str:
     """Return a text without control characters; refuse one that is too long, or missing."""
     text = unicodedata.normalize("NFC", text)  # what looks the same is the same
-    text = re.sub(r"[^\S\n]+", " ", "".join(x for x in text if x.isprintable() or x in "\n\t")).strip()
+    text = re.sub(r"[^\S\n]+", " ", text)  # also spaces that do not break, which are not printable
+    text = "".join(x for x in text if x.isprintable() or x in f"\n{_JOINERS}")
+    text = _JOINED.sub(r"\1\2", text).strip()
     if needed and not text:
         raise InputError(f"{what} is missing; write a few words")
     if len(text) > longest:
