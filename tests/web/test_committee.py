@@ -10,13 +10,15 @@ import time
 from urllib.parse import quote
 
 import pytest
+import sqlalchemy as sa
 from forms import NEW, answer, ballot, links, numbers, send, set_up, stamp, vote
 from starlette.testclient import TestClient
 
 from veritally.web.answers import unclear
 from veritally.web.app import application
-from veritally.web.decisions import Setup
+from veritally.web.decisions import Setup, clean_text
 from veritally.web.demo import make_demo
+from veritally.web.schema import facts
 
 in_a_file = pytest.mark.parametrize("address", ["file"], indirect=True)  # what is asked of the file itself
 
@@ -428,6 +430,11 @@ def test_too_many_requests_are_told_to_wait(client):
     assert int(replies[-1].headers["retry-after"]) >= 1
 
 
+def test_many_people_behind_one_address_share_an_open_link(client):
+    _, _, (join,) = set_up(client, voters="", limit="200")
+    assert {client.get(f"/j/{join}").status_code for _ in range(200)} == {200}
+
+
 def test_a_ballot_sent_twice_by_the_open_link_counts_once(client, store):
     organiser, _, (join,) = set_up(client, voters="", limit="5")
     link = f"/j/{join}"
@@ -500,3 +507,49 @@ def test_downloads_are_not_kept_by_browsers(client):
         headers = client.get(f"/o/{organiser}/{what}").headers
         assert headers["cache-control"] == "no-store"
         assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_form_of_the_open_link_cannot_take_the_place_of_another_voter(client, store):
+    organiser, (ada,), (join,) = set_up(client, voters="Ada", limit="5")
+    _, _, (other,) = set_up(client, voters="", limit="5")
+    receipt = links(vote(client, f"/j/{other}", {"Bats": 1}).text, "v")[0]
+    for taken in (ada, receipt):
+        fields = ballot(client, f"/j/{join}", {"Bats": 1}) | {"act": "submit", "order": taken}
+        refused = send(client, f"/j/{join}", fields)
+        assert refused.status_code == 409
+        assert "open the link again" in refused.text
+    fields = ballot(client, f"/j/{join}", {"Bats": 1}) | {"act": "submit", "order": "/" * 32}
+    assert "/v//" not in send(client, f"/j/{join}", fields).text
+    assert store.number_of_ballots(store.by_organiser(organiser)) == 1
+
+
+def test_answers_of_another_version_and_those_not_found_are_worked_out_anew(store):
+    organiser, _ = store.create(Setup("T"), ["x", "y"], ["Ada"])
+    decision = store.by_organiser(organiser)
+    store.decide_again()
+    store.keep_answer(decision, decision.revision, {"problem": "no answer was found in 60 seconds"})
+    store.decide_again()
+    assert store.answer(decision) is None
+    store.keep_answer(decision, decision.revision, {"html": "<p>x</p>", "json": []})
+    store.decide_again()
+    assert store.answer(decision) is not None
+    with store._database.write() as connection:
+        connection.execute(sa.update(facts).where(facts.c.name == "answers of").values(value="0.0.1"))
+    store.decide_again()
+    assert store.answer(decision) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("Jean\u00a0Dupont", "Jean Dupont"),
+        ("山田\u3000太郎", "山田 太郎"),
+        ("👨\u200d👩\u200d👧", "👨\u200d👩\u200d👧"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("a\u200db\u200c", "ab"),
+        ("é\u200d\u200dé\u2060", "éé"),
+        (" \u200d", ""),
+    ],
+)
+def test_names_keep_what_is_seen(given, kept):
+    assert clean_text(given, "the name", 200) == kept

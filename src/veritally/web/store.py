@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from veritally.errors import InputError
+from veritally.versions import versions
 from veritally.web.database import Database
 from veritally.web.decisions import MOST_ALTERNATIVES, MOST_VOTERS, Setup
 from veritally.web.links import hashed, new_secret
@@ -291,8 +292,11 @@ class Store:
         """Keep a ballot that came by the open link; one with the same ``secret`` takes the place of the former one."""
         with self._database.write() as connection:
             limit = _require_open(connection, decision.id).setup.limit
-            own = (voters.c.decision == decision.id) & voters.c.name.is_(None)
-            voter = connection.scalar(sa.select(voters.c.id).where(own & (voters.c.link == hashed(secret))))
+            asked = sa.select(voters.c.id, voters.c.decision, voters.c.name).where(voters.c.link == hashed(secret))
+            known = connection.execute(asked).first()
+            if known is not None and (known.decision, known.name) != (decision.id, None):
+                raise ClosedError("this form is not of this link; open the link again")
+            voter = None if known is None else known.id
             if voter is None:
                 if _came(connection, decision.id) >= limit:
                     raise ClosedError(full(limit))
@@ -360,6 +364,18 @@ class Store:
                 connection.execute(sa.delete(answers).where(answers.c.decision == decision.id))
                 values = {"decision": decision.id, "revision": revision, "found": dict(found)}
                 connection.execute(sa.insert(answers).values(**values))
+
+    def decide_again(self) -> None:
+        """Let answers be worked out anew that another version found, and those that were not found."""
+        with self._database.write() as connection:
+            connection.execute(sa.select(facts).where(facts.c.name == "version").with_for_update())  # one at a time
+            own, this = facts.c.name == "answers of", versions("veritally")["veritally"]
+            if connection.scalar(sa.select(facts.c.value).where(own)) == this:
+                connection.execute(sa.delete(answers).where(answers.c.found["problem"].as_string().is_not(None)))
+            else:
+                connection.execute(sa.delete(answers))
+                connection.execute(sa.delete(facts).where(own))
+                connection.execute(sa.insert(facts).values(name="answers of", value=this))
 
     # The example
 

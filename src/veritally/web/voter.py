@@ -2,6 +2,7 @@
 
 import contextlib
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -36,7 +37,7 @@ def join(desk: Desk, asked: Asked) -> Response:
     """Take a ballot by the open link."""
     decision = desk.decision(asked, desk.store.by_open_link)
     order = (asked.form or {}).get("order", "")
-    if len(order) != len(new_secret()):  # it also is the receipt, so that a ballot sent twice counts once
+    if not re.fullmatch(r"[A-Za-z0-9_-]{32}", order):  # it also is the receipt, so that a ballot sent twice counts once
         order = new_secret()
 
     if asked.form is None and not decision.closed and desk.store.came(decision) >= decision.setup.limit:
