@@ -20,7 +20,8 @@ from typing import Any
 
 from veritally.errors import InputError, InputWarning
 from veritally.web.decisions import Setup, counted
-from veritally.web.store import Decision, Store
+from veritally.web.kept import Decision
+from veritally.web.store import Store
 
 _log = logging.getLogger("veritally.web")
 _MOST_WAITING = 100  # decisions

@@ -23,9 +23,9 @@ from veritally.web.decisions import (
     repeated_names,
 )
 from veritally.web.desk import Asked, Desk, csv
+from veritally.web.kept import Decision
 from veritally.web.numbers import whole, written
 from veritally.web.reading import read_reading
-from veritally.web.store import Decision
 
 
 def start(desk: Desk, asked: Asked) -> Response:

@@ -14,9 +14,9 @@ from starlette.responses import RedirectResponse, Response
 from veritally.errors import InputError
 from veritally.web.decisions import counted, read_ballot
 from veritally.web.desk import NOWHERE, Asked, Desk
+from veritally.web.kept import ClosedError, Decision, full
 from veritally.web.links import new_secret
 from veritally.web.numbers import written
-from veritally.web.store import ClosedError, Decision, full
 
 
 def vote(desk: Desk, asked: Asked) -> Response:
