@@ -553,3 +553,30 @@ def test_answers_of_another_version_and_those_not_found_are_worked_out_anew(stor
 )
 def test_names_keep_what_is_seen(given, kept):
     assert clean_text(given, "the name", 200) == kept
+
+
+@in_a_file
+def test_ballots_with_too_many_ties_are_answered_by_a_quicker_rule(store):
+    names = [f"paper {k}" for k in range(40)]
+    organiser, made = store.create(Setup("T", readable=True), names, [f"V{k}" for k in range(5)])
+    decision = store.by_organiser(organiser)
+    for secret in made.values():
+        given = {
+            str(number): {"seen": "some", "rank": 1 + k // 8} for k, (number, _) in enumerate(decision.alternatives)
+        }
+        store.vote(store.by_voter(secret), given)
+    with TestClient(application(store, seconds=12)) as client:
+        page = answer(client, f"/o/{organiser}", 100)
+        assert "by the quicker rule learned-universal" in page
+        outcome = json.loads(client.get(f"/o/{organiser}/answer.json").text)
+        assert outcome["rule"] == "learned-universal"
+        assert outcome["winner"] in names[:8]
+        assert "quicker rule" in client.get(f"/o/{organiser}/report.html").text
+
+
+def test_what_is_said_of_a_single_alternative(client):
+    organiser, (ada, _), _ = set_up(client)
+    vote(client, f"/v/{ada}", {"Bats": 1})
+    page = answer(client, f"/o/{organiser}")
+    assert "There is a single alternative; a decision needs at least two." in page
+    assert "Not seen by anybody yet: Water tests, =HYPERLINK(1)." in page
