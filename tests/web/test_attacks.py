@@ -553,6 +553,7 @@ def test_limits_hold_for_whoever_has_many_addresses(store):
     assert neighbourhood("2001:db8::1") != neighbourhood("2001:db8:0:1::1")
     assert neighbourhood("fe80::1%eth0") == neighbourhood("fe80::2")
     assert neighbourhood("192.0.2.1") != neighbourhood("192.0.2.2")
+    assert neighbourhood("::ffff:192.0.2.1") == neighbourhood("192.0.2.1")
     page = application(store)
     clients = [TestClient(page, client=(f"2001:db8::{k}", 1)) for k in range(4)]
     replies = [clients[k % 4].get(f"/v/{'x' * 30_000}").status_code for k in range(80)]

@@ -10,75 +10,17 @@ import time
 from urllib.parse import quote
 
 import pytest
+import sqlalchemy as sa
+from forms import NEW, answer, ballot, links, numbers, send, set_up, stamp, vote
 from starlette.testclient import TestClient
 
 from veritally.web.answers import unclear
 from veritally.web.app import application
-from veritally.web.decisions import Setup
+from veritally.web.decisions import Setup, clean_text
 from veritally.web.demo import make_demo
+from veritally.web.schema import facts
 
 in_a_file = pytest.mark.parametrize("address", ["file"], indirect=True)  # what is asked of the file itself
-NEW = {
-    "title": "Best <b>poster</b>",
-    "alternatives": "Bats\nWater tests\n=HYPERLINK(1)",
-    "kind": "ranking",
-    "seen": "words",
-    "voters": "Ada\nBen",
-    "ballots": "readable",
-    "shown": "yes",
-    "limit": "0",
-}
-
-
-def stamp(text):
-    return re.search(r'name="stamp" value="([^"]+)"', text)[1]
-
-
-def links(text, role):
-    return list(dict.fromkeys(re.findall(rf"/{role}/([\w-]+)", text)))
-
-
-def send(client, page, fields, to=None):
-    """Fill in a form of a page as a browser does."""
-    return client.post(to or page, data={"stamp": stamp(client.get(page).text)} | fields)
-
-
-def set_up(client, **changes):
-    response = send(client, "/new", NEW | changes)
-    assert response.status_code == 200, response.text
-    return links(response.text, "o")[0], links(response.text, "v"), links(response.text, "j")
-
-
-def numbers(client, link):
-    """Return the numbers of alternatives by name, as the ballot has them."""
-    page = client.get(link).text
-    found = re.findall(r"<legend>(.*?)</legend>.*?name=\"seen-(\d+)\"", page, re.DOTALL)
-    return {html.unescape(name): number for name, number in found}
-
-
-def ballot(client, link, ranks, seen="a lot"):
-    by_name = numbers(client, link)
-    fields = {f"rank-{by_name[name]}": str(rank) for name, rank in ranks.items()}
-    return fields | {f"seen-{by_name[name]}": seen for name in ranks}
-
-
-def vote(client, link, ranks, seen="a lot"):
-    fields = ballot(client, link, ranks, seen)
-    review = send(client, link, fields | {"act": "review"})
-    assert "Not submitted yet" in review.text
-    hidden = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', review.text))
-    return client.post(link, data={name: html.unescape(x) for name, x in hidden.items()} | {"act": "submit"})
-
-
-def answer(client, link, seconds=60):
-    """Return the page of the answer once it is worked out."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        page = client.get(f"{link}/answer")
-        if 'data-busy="no"' in page.text:
-            return page.text
-        time.sleep(0.2)
-    raise AssertionError("no answer")
 
 
 def test_a_whole_decision(client):
@@ -488,6 +430,11 @@ def test_too_many_requests_are_told_to_wait(client):
     assert int(replies[-1].headers["retry-after"]) >= 1
 
 
+def test_many_people_behind_one_address_share_an_open_link(client):
+    _, _, (join,) = set_up(client, voters="", limit="200")
+    assert {client.get(f"/j/{join}").status_code for _ in range(200)} == {200}
+
+
 def test_a_ballot_sent_twice_by_the_open_link_counts_once(client, store):
     organiser, _, (join,) = set_up(client, voters="", limit="5")
     link = f"/j/{join}"
@@ -560,3 +507,76 @@ def test_downloads_are_not_kept_by_browsers(client):
         headers = client.get(f"/o/{organiser}/{what}").headers
         assert headers["cache-control"] == "no-store"
         assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_form_of_the_open_link_cannot_take_the_place_of_another_voter(client, store):
+    organiser, (ada,), (join,) = set_up(client, voters="Ada", limit="5")
+    _, _, (other,) = set_up(client, voters="", limit="5")
+    receipt = links(vote(client, f"/j/{other}", {"Bats": 1}).text, "v")[0]
+    for taken in (ada, receipt):
+        fields = ballot(client, f"/j/{join}", {"Bats": 1}) | {"act": "submit", "order": taken}
+        refused = send(client, f"/j/{join}", fields)
+        assert refused.status_code == 409
+        assert "open the link again" in refused.text
+    fields = ballot(client, f"/j/{join}", {"Bats": 1}) | {"act": "submit", "order": "/" * 32}
+    assert "/v//" not in send(client, f"/j/{join}", fields).text
+    assert store.number_of_ballots(store.by_organiser(organiser)) == 1
+
+
+def test_answers_of_another_version_and_those_not_found_are_worked_out_anew(store):
+    organiser, _ = store.create(Setup("T"), ["x", "y"], ["Ada"])
+    decision = store.by_organiser(organiser)
+    store.decide_again()
+    store.keep_answer(decision, decision.revision, {"problem": "no answer was found in 60 seconds"})
+    store.decide_again()
+    assert store.answer(decision) is None
+    store.keep_answer(decision, decision.revision, {"html": "<p>x</p>", "json": []})
+    store.decide_again()
+    assert store.answer(decision) is not None
+    with store._database.write() as connection:
+        connection.execute(sa.update(facts).where(facts.c.name == "answers of").values(value="0.0.1"))
+    store.decide_again()
+    assert store.answer(decision) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("Jean\u00a0Dupont", "Jean Dupont"),
+        ("山田\u3000太郎", "山田 太郎"),
+        ("👨\u200d👩\u200d👧", "👨\u200d👩\u200d👧"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("a\u200db\u200c", "ab"),
+        ("é\u200d\u200dé\u2060", "éé"),
+        (" \u200d", ""),
+    ],
+)
+def test_names_keep_what_is_seen(given, kept):
+    assert clean_text(given, "the name", 200) == kept
+
+
+@in_a_file
+def test_ballots_with_too_many_ties_are_answered_by_a_quicker_rule(store):
+    names = [f"paper {k}" for k in range(40)]
+    organiser, made = store.create(Setup("T", readable=True), names, [f"V{k}" for k in range(5)])
+    decision = store.by_organiser(organiser)
+    for secret in made.values():
+        given = {
+            str(number): {"seen": "some", "rank": 1 + k // 8} for k, (number, _) in enumerate(decision.alternatives)
+        }
+        store.vote(store.by_voter(secret), given)
+    with TestClient(application(store, seconds=12)) as client:
+        page = answer(client, f"/o/{organiser}", 100)
+        assert "by the quicker rule learned-universal" in page
+        outcome = json.loads(client.get(f"/o/{organiser}/answer.json").text)
+        assert outcome["rule"] == "learned-universal"
+        assert outcome["winner"] in names[:8]
+        assert "quicker rule" in client.get(f"/o/{organiser}/report.html").text
+
+
+def test_what_is_said_of_a_single_alternative(client):
+    organiser, (ada, _), _ = set_up(client)
+    vote(client, f"/v/{ada}", {"Bats": 1})
+    page = answer(client, f"/o/{organiser}")
+    assert "There is a single alternative; a decision needs at least two." in page
+    assert "Not seen by anybody yet: Water tests, =HYPERLINK(1)." in page

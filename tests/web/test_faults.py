@@ -23,7 +23,8 @@ from veritally.web import schema
 from veritally.web.app import application
 from veritally.web.decisions import Setup
 from veritally.web.demo import make_demo
-from veritally.web.store import ClosedError, Store
+from veritally.web.kept import ClosedError
+from veritally.web.store import Store
 
 linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's /proc")
 in_a_file = pytest.mark.parametrize("address", ["file"], indirect=True)

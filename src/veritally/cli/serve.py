@@ -56,8 +56,8 @@ def serve(
     except ModuleNotFoundError as missing:
         raise InputError(f"{_MISSING} ({missing.name})") from missing
     for name, value in (("--seconds", seconds), ("--gigabytes", gigabytes)):
-        if not value > 0:
-            raise InputError(f"{name} must be above 0, not {value:g}")
+        if not 0 < value <= 1e6:
+            raise InputError(f"{name} must be above 0 and at most a million, not {value:g}")
     trusted = None if behind_proxy is None else _proxies(behind_proxy)
     listening = _listening(host, port)
     store = Store(database if "://" in database else f"sqlite:///{Path(database).absolute()}")

@@ -20,26 +20,35 @@ from typing import Any
 
 from veritally.errors import InputError, InputWarning
 from veritally.web.decisions import Setup, counted
-from veritally.web.store import Decision, Store
+from veritally.web.kept import Decision
+from veritally.web.store import Store
 
 _log = logging.getLogger("veritally.web")
+_FRAME = "the frame: "  # what readers call the rows of a decision
 _MOST_WAITING = 100  # decisions
 _ELSEWHERE = "save the votes and use the command"
+_EXACT, _QUICK = "posterior", "learned-universal"
 
 
 def tidy_rows(
     setup: Setup, alternatives: Sequence[tuple[int, str]], given: Sequence[tuple[str, Mapping[str, Any]]]
 ) -> list[dict[str, Any]]:
-    """Return ballots as rows of a tidy vote file: a row for each voter and each alternative that the voter saw."""
+    """Return ballots as rows of a tidy vote file: a row for each voter and each alternative that the voter saw.
+
+    Ranks have no gaps there, since they say an order and no more.
+    """
     rows = []
     for voter, ballot in given:
+        ranks = sorted({own["rank"] for own in ballot.values() if "rank" in own})
         for number, name in alternatives:
             own = ballot.get(str(number), {})
             count = counted(own.get("seen", 0.0), setup)
             if setup.kind == "scores":
                 vote, seen = own.get("score"), "score" in own  # a score that is left out is no opinion
             else:
-                vote, seen = 1 if own.get("favourite") else own.get("rank"), True
+                vote, seen = 1 if own.get("favourite") else None, True
+                if "rank" in own:
+                    vote = 1 + ranks.index(own["rank"])
             if count > 0 and seen:
                 rows.append(dict(zip(tidy_columns(setup), (voter, name, vote, count), strict=True)))
     return rows
@@ -51,11 +60,16 @@ def tidy_columns(setup: Setup) -> tuple[str, ...]:
 
 
 def worked_out(
-    setup: Setup, rows: Sequence[Mapping[str, Any]], upload: tuple[str, Path, bytes] | None
+    setup: Setup,
+    rows: Sequence[Mapping[str, Any]],
+    upload: tuple[str, Path, bytes] | None,
+    rule: str = _EXACT,
+    notes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the answer, ready to be kept: the report as HTML without styles, and the outcome as JSON.
 
-    A file that was sent comes with its name, where to put it, and its content.
+    A file that was sent comes with its name, where to put it, and its content. ``notes`` come first among those of the
+    report.
     """
     import polars as pl
 
@@ -69,17 +83,20 @@ def worked_out(
         warnings.simplefilter("always", InputWarning)
         try:
             profile = (
-                vt.read(pl.DataFrame(list(rows), infer_schema_length=None)) if upload is None else _read(*upload[:2])
+                vt.read(pl.DataFrame(list(rows), infer_schema_length=None))
+                if upload is None
+                else _read(*upload[:2], setup.reading)
             )
             choose = min(setup.choose, profile.shape[-1])
-            outcome = vt.decide(profile, choose=choose, tie_break="first")
-            blocks = document(outcome, Origin(setup.title, notes=[str(remark.message) for remark in remarks]))
+            outcome = vt.decide(profile, rule=rule, choose=choose, tie_break="first")
+            said = [str(remark.message).removeprefix(_FRAME) for remark in remarks]
+            blocks = document(outcome, Origin(setup.title, notes=[*notes, *said]))
             page, rules = to_fragment(blocks[1:])  # the page has the title already
             found = [one.to_dict() for _, one in outcome.singles()]
         except InputError as problem:
-            return {"problem": str(problem)}
+            return {"problem": str(problem).removeprefix(_FRAME)}
         except MemoryError:
-            return {"problem": f"an answer needs more memory than it may have here; {_ELSEWHERE}"}
+            return {"problem": f"an answer needs more memory than it may have here; {_ELSEWHERE}", "heavy": True}
         except Exception as problem:  # anything else must not be worked out again and again
             return {"problem": f"no answer was found ({type(problem).__name__}); {_ELSEWHERE}"}
     return {"html": page, "rules": rules, "json": found}
@@ -118,11 +135,11 @@ def _a_chance(chance: float) -> str:
     return f"{article} {percent}% chance" if percent else "a chance of less than 1%"
 
 
-def _read(name: str, path: Path) -> Any:
+def _read(name: str, path: Path, reading: Mapping[str, Any]) -> Any:
     import veritally as vt
 
     try:
-        return vt.read(path)
+        return vt.read(path, **reading)
     except InputError as problem:  # it names the file as the user does
         raise InputError(str(problem).replace(str(path), name)) from None
     finally:
@@ -191,6 +208,18 @@ class Answers:
             decision = await asyncio.to_thread(self._store.by_number, decision.id)  # as it stands now
 
     async def _found(self, decision: Decision) -> dict[str, Any]:
+        """Return the exact answer, or that of a quicker rule if the exact one asks for too much."""
+        found = await self._found_by(_EXACT, decision)
+        if not found.get("heavy"):
+            return found
+        note = (
+            f"This answer is by the quicker rule {_QUICK}, and so its chances are rougher: the exact one needs more "
+            "time or memory than it may have here. Ballots with many ties take the longest."
+        )
+        quick = await self._found_by(_QUICK, decision, [note])
+        return found if "problem" in quick else quick | {"quick": note}
+
+    async def _found_by(self, rule: str, decision: Decision, notes: Sequence[str] = ()) -> dict[str, Any]:
         given = await asyncio.to_thread(self._store.given, decision)
         rows = await asyncio.to_thread(tidy_rows, decision.setup, decision.alternatives, given)
         if not rows and decision.upload is None:
@@ -204,16 +233,19 @@ class Answers:
             suffix = Path(decision.upload).suffix.lower()
             path = self._folder / f"votes{suffix if suffix[1:].isalnum() and len(suffix) < 10 else '.csv'}"
             upload = (decision.upload, path, await asyncio.to_thread(self._store.uploaded, decision))
-        work = asyncio.get_running_loop().run_in_executor(self._worker, worked_out, decision.setup, rows, upload)
+        work = asyncio.get_running_loop().run_in_executor(
+            self._worker, worked_out, decision.setup, rows, upload, rule, notes
+        )
         try:
             found: dict[str, Any] = await asyncio.wait_for(work, self._seconds)
             return found | {"unseen": await asyncio.to_thread(unseen, decision.setup, decision.alternatives, given)}
         except TimeoutError:
             self._stop()
-            return {"problem": f"no answer was found in {self._seconds:g} seconds; {_ELSEWHERE}"}
+            return {"problem": f"no answer was found in {self._seconds:g} seconds; {_ELSEWHERE}", "heavy": True}
         except BrokenProcessPool:
             self._stop()
-            return {"problem": f"the process that works answers out ended, perhaps for want of memory; {_ELSEWHERE}"}
+            ended = "the process that works answers out ended, perhaps for want of memory"
+            return {"problem": f"{ended}; {_ELSEWHERE}", "heavy": True}
 
     def _stop(self) -> None:
         """End the process, also in the middle of its work, and remove its files."""

@@ -55,7 +55,8 @@ def application(store: Store, *, seconds: float = 60.0, gigabytes: float = 4.0, 
 class _Application:
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
-        self.by_address, self.by_link = Limit(600, 100), Limit(60, 2)
+        self.by_address = Limit(600, 100)
+        self.by_link, self.by_shared = Limit(60, 2), Limit(300, 30)  # a link is one person's, or many people's
         self.making = Limit(30, 0.2)  # of decisions and files, for each address
 
     def made(self) -> Starlette:
@@ -93,6 +94,7 @@ class _Application:
 
     @contextlib.asynccontextmanager
     async def _life(self, _: Starlette) -> AsyncIterator[None]:
+        await asyncio.to_thread(self.desk.store.decide_again)
         self.desk.answers.open(asyncio.get_running_loop())
         closing = asyncio.create_task(self._close_in_time())
         yield
@@ -131,7 +133,8 @@ class _Application:
         address = neighbourhood(request.client.host) if request.client else ""
         wait = self.by_address.wait(address)
         if secret:  # hashed, since a wrong one may be of any length
-            wait = max(wait, self.by_link.wait(f"{hashed(secret)} {address}"))
+            limit = self.by_shared if request.scope["path"][:3] in ("/j/", "/a/") else self.by_link
+            wait = max(wait, limit.wait(f"{hashed(secret)} {address}"))
         if not secret and request.method == "POST":
             wait = max(wait, self.making.wait(address))
         if wait:

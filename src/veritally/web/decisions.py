@@ -9,14 +9,17 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from veritally.errors import InputError, quoted
+from veritally.web.numbers import MOST, read_number, whole, written
 
 Kind: TypeAlias = Literal["ranking", "scores", "favourite"]
 MOST_ALTERNATIVES, MOST_VOTERS = 200, 5000
 LONGEST_NAME, LONGEST_TITLE, LONGEST_TEXT = 200, 200, 2000
-MOST_SEEN = 1e9
 MOST_WORDS = 20
 _Read = TypeVar("_Read")
 _UNSEEN = "not at all"
+# They join letters of some scripts and parts of some emoji, and elsewhere would only hide in a name.
+_JOINERS = "\u200c\u200d"
+_JOINED = re.compile(rf"([^\x00-\x7f{_JOINERS}])([{_JOINERS}])(?=[^\x00-\x7f{_JOINERS}])|[{_JOINERS}]")
 WORDS = {_UNSEEN: 0.0, "a little": 1.0, "some": 3.0, "a lot": 10.0}
 
 
@@ -56,6 +59,8 @@ class Setup:
         Whether voters see the answer.
     limit
         How many may vote by an open link; 0 if there is none.
+    reading
+        How a vote file is read that stands in place of voters: arguments of :func:`veritally.read`.
     """
 
     title: str
@@ -71,19 +76,20 @@ class Setup:
     readable: bool = False
     shown: bool = False
     limit: int = 0
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain objects, ready for JSON."""
-        return asdict(self) | {"words": dict(self.words)}
+        return asdict(self) | {"words": dict(self.words), "reading": dict(self.reading)}
 
     @property
     def range(self) -> str:
         """Return in words between which scores must be."""
         if self.lowest is not None and self.highest is not None:
-            return f"from {self.lowest:g} to {self.highest:g}"
+            return f"from {written(self.lowest)} to {written(self.highest)}"
         if self.lowest is not None:
-            return f"{self.lowest:g} or more"
-        return "" if self.highest is None else f"{self.highest:g} or less"
+            return f"{written(self.lowest)} or more"
+        return "" if self.highest is None else f"{written(self.highest)} or less"
 
     def over(self, now: datetime.datetime) -> bool:
         """Say whether the deadline has passed."""
@@ -104,7 +110,7 @@ def read_setup(form: Mapping[str, str]) -> Setup:
     lowest = field("lowest", lambda text: _bound(text, "the lowest score")) if kind == "scores" else None
     highest = field("highest", lambda text: _bound(text, "the highest score")) if kind == "scores" else None
     if lowest is not None and highest is not None and lowest >= highest:
-        raise FieldError(f"the highest score must be above the lowest, which is {lowest:g}", "highest")
+        raise FieldError(f"the highest score must be above the lowest, which is {written(lowest)}", "highest")
     return Setup(
         title=field("title", lambda text: clean_text(text, "the title", LONGEST_TITLE, needed=True)),
         kind=kind,  # type: ignore[arg-type]
@@ -145,14 +151,16 @@ def read_words(text: str) -> dict[str, float]:
         if not equals:
             raise InputError(f"{quoted(line.strip())} has no count; write a word and its count, such as: a lot = 10")
         name = clean_text(word, "a word for how much was seen", LONGEST_NAME, needed=True)
-        found[name] = _number(count, f"the count of {quoted(name)}")
+        if name in found:
+            raise InputError(f"{quoted(name)} stands there twice; give each word one count")
+        found[name] = read_number(count, f"the count of {quoted(name)}")
     if len(found) > MOST_WORDS:
         raise InputError(f"{len(found)} words for how much was seen are too many; give at most {MOST_WORDS}")
     if len(found) < 2 or max(found.values()) <= 0:
         raise InputError("give at least two words for how much was seen, one of them with a count above 0")
     if min(found.values()) > 0:  # else nobody could say so
         if _UNSEEN in found:
-            raise InputError(f"{quoted(_UNSEEN)} counts for {found[_UNSEEN]:g}; let it count for 0")
+            raise InputError(f"{quoted(_UNSEEN)} counts for {written(found[_UNSEEN])}; let it count for 0")
         found[_UNSEEN] = 0.0
     return dict(sorted(found.items(), key=lambda item: item[1]))
 
@@ -224,7 +232,7 @@ def counted(seen: str | float, setup: Setup) -> float:
 def _seen(text: str, setup: Setup, name: str) -> str | float:
     text = text.strip()
     if not setup.words:
-        return _number(text, f"how much you saw of {quoted(name)}") if text else 0.0
+        return read_number(text, f"how much you saw of {quoted(name)}") if text else 0.0
     if not text:
         return next(iter(setup.words))
     if text not in setup.words:
@@ -235,7 +243,9 @@ def _seen(text: str, setup: Setup, name: str) -> str | float:
 def clean_text(text: str, what: str, longest: int, needed: bool = False) -> str:
     """Return a text without control characters; refuse one that is too long, or missing."""
     text = unicodedata.normalize("NFC", text)  # what looks the same is the same
-    text = re.sub(r"[^\S\n]+", " ", "".join(x for x in text if x.isprintable() or x in "\n\t")).strip()
+    text = re.sub(r"[^\S\n]+", " ", text)  # also spaces that do not break, which are not printable
+    text = "".join(x for x in text if x.isprintable() or x in f"\n{_JOINERS}")
+    text = _JOINED.sub(r"\1\2", text).strip()
     if needed and not text:
         raise InputError(f"{what} is missing; write a few words")
     if len(text) > longest:
@@ -243,35 +253,14 @@ def clean_text(text: str, what: str, longest: int, needed: bool = False) -> str:
     return text
 
 
-def whole(text: str, what: str, least: int, most: int) -> int:
-    """Return a whole number in a range."""
-    try:
-        number = int(text.strip()[:20])
-    except ValueError:
-        raise InputError(f"{what} must be a whole number, not {quoted(text)}") from None
-    if not least <= number <= most:
-        raise InputError(f"{what} must be between {least} and {most}, not {number}")
-    return number
-
-
-def _number(text: str, what: str, least: float = 0.0) -> float:
-    try:
-        number = float(text.strip().replace(",", "."))
-    except ValueError:
-        raise InputError(f"{what} must be a number, not {quoted(text)}") from None
-    if not least <= number <= MOST_SEEN:  # also refuses what is no number
-        raise InputError(f"{what} must be between {least:g} and {MOST_SEEN:g}, not {quoted(text)}")
-    return number
-
-
 def _bound(text: str, what: str) -> float | None:
-    return _number(text, what, least=-MOST_SEEN) if text.strip() else None
+    return read_number(text, what, least=-MOST) if text.strip() else None
 
 
 def _score(text: str, what: str, setup: Setup) -> float:
-    score = _number(text, what, least=-MOST_SEEN)
+    score = read_number(text, what, least=-MOST)
     if (setup.lowest is not None and score < setup.lowest) or (setup.highest is not None and score > setup.highest):
-        raise InputError(f"{what} must be {setup.range}, not {score:g}")
+        raise InputError(f"{what} must be {setup.range}, not {written(score)}")
     return score
 
 

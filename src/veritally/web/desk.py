@@ -12,9 +12,10 @@ from starlette.responses import Response
 
 from veritally.errors import InputError
 from veritally.web.answers import Answers
+from veritally.web.kept import Decision
 from veritally.web.links import Stamps
 from veritally.web.pages import HEADERS, Pages
-from veritally.web.store import Decision, Store
+from veritally.web.store import Store
 
 NOWHERE = "This link leads nowhere. It may be incomplete, or was replaced or deleted; ask whoever sent it to you."
 

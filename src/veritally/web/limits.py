@@ -13,7 +13,9 @@ def neighbourhood(address: str) -> str:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:  # not an address, as in tests
         return address
-    return str(ipaddress.ip_network((found, 64), strict=False)) if found.version == 6 else address
+    if found.version == 4:
+        return address
+    return str(found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False))
 
 
 class Limit:

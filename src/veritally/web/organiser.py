@@ -1,6 +1,7 @@
 """Pages of the organiser: set up a decision or send a vote file, follow the voting, change it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,11 @@ from veritally.web.decisions import (
     read_names,
     read_setup,
     repeated_names,
-    whole,
 )
 from veritally.web.desk import Asked, Desk, csv
-from veritally.web.store import Decision
+from veritally.web.kept import Decision
+from veritally.web.numbers import whole, written
+from veritally.web.reading import read_reading
 
 
 def start(desk: Desk, asked: Asked) -> Response:
@@ -50,7 +52,7 @@ def new(desk: Desk, asked: Asked) -> Response:
                 *_merged(form, "alternatives", "voters see it once"),
             ]
             return _links(desk, asked, setup, links, organiser, told)
-    words = "\n".join(f"{word} = {count:g}" for word, count in WORDS.items())
+    words = "\n".join(f"{word} = {written(count)}" for word, count in WORDS.items())
     status = 400 if problem else 200
     return desk.show(asked, "new.html", status, form=form, words=words, problem=problem, field=field)
 
@@ -60,9 +62,15 @@ def file(desk: Desk, asked: Asked) -> Response:
     if asked.form is None or asked.file is None:
         raise InputError("no file was sent; choose one")
     name = clean_text(Path(asked.file[0]).name, "the name of the file", LONGEST_NAME)
-    choose = whole(asked.form.get("choose", "1") or "1", "how many are chosen", 1, MOST_ALTERNATIVES)
-    organiser = desk.store.upload(Setup(Path(name).stem or "Votes", choose=choose), name, asked.file[1])
+    setup = _read_so(Setup(Path(name).stem or "Votes"), asked.form)
+    organiser = desk.store.upload(setup, name, asked.file[1])
     return RedirectResponse(f"/o/{organiser}/answer", 303)
+
+
+def _read_so(setup: Setup, form: Mapping[str, str]) -> Setup:
+    """Return the setup of a vote file, to be read and decided as a form says."""
+    choose = whole(form.get("choose", "") or "1", "how many are chosen", 1, MOST_ALTERNATIVES)
+    return replace(setup, choose=choose, reading=read_reading(form))
 
 
 def organise(desk: Desk, asked: Asked) -> Response:
@@ -96,6 +104,9 @@ def _act(desk: Desk, asked: Asked) -> Response:
     if what == "share":
         shared = f"{asked.base}a/{store.share(decision)}"
         return _overview(desk, asked, decision._replace(shared=True), shared=shared)
+    if what == "read":
+        store.read_anew(decision, _read_so(decision.setup, form))
+        return RedirectResponse(f"{asked.link}/answer", 303)
     if what == "delete":
         if form.get("sure") != "yes":
             raise InputError("nothing was deleted; tick the box to say that you are sure")

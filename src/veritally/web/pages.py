@@ -9,6 +9,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
+from veritally.web.numbers import written
+
 HEADERS = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
@@ -24,6 +26,7 @@ class Pages:
     def __init__(self) -> None:
         loader = PackageLoader("veritally.web")
         self._templates = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+        self._templates.filters["written"] = lambda given: given if isinstance(given, str) else written(given)
         self._templates.globals |= {"qr": _qr, "as_file": _as_file, "style": _style}
 
     def response(self, name: str, status: int = 200, **given: Any) -> Response:

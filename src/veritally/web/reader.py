@@ -8,8 +8,8 @@ from starlette.responses import Response
 from veritally.errors import InputError
 from veritally.web.answers import tidy_columns, tidy_rows, unclear
 from veritally.web.desk import NOWHERE, Asked, Desk, attachment, csv
+from veritally.web.kept import Decision
 from veritally.web.pages import HEADERS
-from veritally.web.store import Decision
 
 _KINDS = ("answer", "state", "answer.json", "report.html")
 

@@ -5,76 +5,18 @@ import json
 import random
 from collections.abc import Mapping, Sequence
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
 
 from veritally.errors import InputError
+from veritally.versions import versions
+from veritally.web import kept
 from veritally.web.database import Database
 from veritally.web.decisions import MOST_ALTERNATIVES, MOST_VOTERS, Setup
+from veritally.web.kept import ClosedError, Decision, Voter, full
 from veritally.web.links import hashed, new_secret
 from veritally.web.schema import alternatives, answers, ballots, decisions, facts, voters
-
-
-class ClosedError(InputError):
-    """Raised where a decision takes no more ballots."""
-
-
-def full(limit: int) -> str:
-    """Return what is said where an open link takes no more people."""
-    return f"{limit} people have voted by this link, and no more can; ask the organiser"
-
-
-class Decision(NamedTuple):
-    """A decision as it stands.
-
-    Attributes
-    ----------
-    id
-        Its number, which no link tells.
-    setup
-        As its organiser wants it.
-    alternatives
-        Numbers and names.
-    closed
-        Whether the organiser closed it.
-    revision
-        One more with each change of what is decided.
-    open, shared
-        Whether there is an open link, and a link to the answer.
-    upload
-        The name of the vote file it is of, where there are no voters.
-    """
-
-    id: int
-    setup: Setup
-    alternatives: tuple[tuple[int, str], ...]
-    closed: bool
-    revision: int
-    open: bool
-    shared: bool
-    upload: str | None
-
-    @property
-    def over(self) -> bool:
-        """Whether it takes no more ballots."""
-        return self.closed or self.setup.over(datetime.datetime.now(datetime.UTC))
-
-    @property
-    def unsaved(self) -> str:
-        """Why the votes cannot be saved; empty if they can."""
-        if self.setup.readable or self.closed:
-            return ""
-        return "the votes can be saved when voting is closed: until then they would tell who gave which"
-
-
-class Voter(NamedTuple):
-    """Who came by a link, and the ballot that was given."""
-
-    id: int
-    decision: Decision
-    name: str | None
-    given: Mapping[str, Any] | None
 
 
 class Store:
@@ -100,7 +42,7 @@ class Store:
         if setup.limit:
             links[""] = new_secret()
         with self._database.write() as connection:
-            number = _inserted(
+            number = kept.inserted(
                 connection,
                 sa.insert(decisions).values(
                     setup=setup.to_dict(),
@@ -109,7 +51,7 @@ class Store:
                 ),
             )
             connection.execute(sa.insert(alternatives), [{"decision": number, "name": name} for name in names])
-            _add_voters(connection, number, {name: links[name] for name in people})
+            kept.add_voters(connection, number, {name: links[name] for name in people})
         return organiser, links
 
     def upload(self, setup: Setup, name: str, content: bytes) -> str:
@@ -120,16 +62,26 @@ class Store:
             connection.execute(sa.insert(decisions).values(**values, upload=content, upload_name=name))
         return organiser
 
+    def read_anew(self, decision: Decision, setup: Setup) -> None:
+        """Read a vote file as this setup says."""
+        if decision.upload is None:
+            raise InputError("this decision is not of a file")
+        with self._database.write() as connection:
+            kept.require_kept(connection, decision.id)
+            own = decisions.c.id == decision.id
+            connection.execute(sa.update(decisions).where(own).values(setup=setup.to_dict()))
+            kept.changed(connection, decision.id)
+
     def add_voters(self, decision: Decision, people: Sequence[str]) -> dict[str, str]:
         """Add voters; return their secrets by name."""
         links = {name: new_secret() for name in people}
         with self._database.write() as connection:
-            _require_kept(connection, decision.id)
+            kept.require_kept(connection, decision.id)
             known = set(connection.scalars(sa.select(voters.c.name).where(voters.c.decision == decision.id)))
             if len(known | set(people)) > MOST_VOTERS:
                 raise InputError(f"a decision can have {MOST_VOTERS} voters")
             links = {name: secret for name, secret in links.items() if name not in known}
-            _add_voters(connection, decision.id, links)
+            kept.add_voters(connection, decision.id, links)
         return links
 
     def renew(self, decision: Decision, voter: int) -> tuple[str, str]:
@@ -146,13 +98,13 @@ class Store:
     def add_alternatives(self, decision: Decision, names: Sequence[str]) -> None:
         """Add alternatives, which those who have voted have not seen."""
         with self._database.write() as connection:
-            known = {name for _, name in _require_open(connection, decision.id).alternatives}
+            known = {name for _, name in kept.require_open(connection, decision.id).alternatives}
             rows = [{"decision": decision.id, "name": name} for name in names if name not in known]
             if len(known) + len(rows) > MOST_ALTERNATIVES:
                 raise InputError(f"a decision can have {MOST_ALTERNATIVES} alternatives")
             if rows:
                 connection.execute(sa.insert(alternatives), rows)
-                _changed(connection, decision.id)
+                kept.changed(connection, decision.id)
 
     def share(self, decision: Decision, secret: str = "") -> str:
         """Make a link to the answer in place of the former one, with a new secret or this one; return it."""
@@ -167,8 +119,8 @@ class Store:
     def raise_limit(self, decision: Decision, limit: int) -> None:
         """Let more people vote by the open link."""
         with self._database.write() as connection:
-            _require_kept(connection, decision.id)
-            found = _decision(connection, decisions.c.id == decision.id)
+            kept.require_kept(connection, decision.id)
+            found = kept.one(connection, decisions.c.id == decision.id)
             setup = (found or decision).setup
             if not setup.limit:
                 raise InputError("this decision has no open link")
@@ -207,7 +159,7 @@ class Store:
         """Return decisions that are still open after their deadline."""
         with self._database.read() as connection:
             numbers = list(connection.scalars(sa.select(decisions.c.id).where(~decisions.c.closed)))
-            found = [_decision(connection, decisions.c.id == number) for number in numbers]
+            found = [kept.one(connection, decisions.c.id == number) for number in numbers]
         return [decision for decision in found if decision is not None and decision.over]
 
     def reopen(self, decision: Decision) -> None:
@@ -261,34 +213,37 @@ class Store:
             row = connection.execute(asked.where(voters.c.link == hashed(secret))).first()
             if row is None:
                 return None
-            decision = _decision(connection, decisions.c.id == row.decision)
+            decision = kept.one(connection, decisions.c.id == row.decision)
             return None if decision is None else Voter(row.id, decision, row.name, row.given)
 
     def _found(self, which: sa.ColumnElement[bool]) -> Decision | None:
         with self._database.read() as connection:
-            return _decision(connection, which)
+            return kept.one(connection, which)
 
     # Voting
 
     def vote(self, voter: Voter, given: Mapping[str, Any]) -> None:
         """Keep a ballot in place of the former one."""
         with self._database.write() as connection:
-            _require_open(connection, voter.decision.id)
-            _put_ballot(connection, voter.decision.id, voter.id, given)
+            kept.require_open(connection, voter.decision.id)
+            kept.put_ballot(connection, voter.decision.id, voter.id, given)
             connection.execute(sa.update(voters).where(voters.c.id == voter.id).values(voted=True))
 
     def vote_by_open_link(self, decision: Decision, given: Mapping[str, Any], secret: str) -> None:
         """Keep a ballot that came by the open link; one with the same ``secret`` takes the place of the former one."""
         with self._database.write() as connection:
-            limit = _require_open(connection, decision.id).setup.limit
-            own = (voters.c.decision == decision.id) & voters.c.name.is_(None)
-            voter = connection.scalar(sa.select(voters.c.id).where(own & (voters.c.link == hashed(secret))))
+            limit = kept.require_open(connection, decision.id).setup.limit
+            asked = sa.select(voters.c.id, voters.c.decision, voters.c.name).where(voters.c.link == hashed(secret))
+            known = connection.execute(asked).first()
+            if known is not None and (known.decision, known.name) != (decision.id, None):
+                raise ClosedError("this form is not of this link; open the link again")
+            voter = None if known is None else known.id
             if voter is None:
-                if _came(connection, decision.id) >= limit:
+                if kept.came(connection, decision.id) >= limit:
                     raise ClosedError(full(limit))
                 row = {"decision": decision.id, "link": hashed(secret), "voted": True}
-                voter = _inserted(connection, sa.insert(voters).values(**row))
-            _put_ballot(connection, decision.id, voter, given)
+                voter = kept.inserted(connection, sa.insert(voters).values(**row))
+            kept.put_ballot(connection, decision.id, voter, given)
 
     # Reading
 
@@ -302,7 +257,7 @@ class Store:
     def came(self, decision: Decision) -> int:
         """Return how many have voted by the open link."""
         with self._database.read() as connection:
-            return _came(connection, decision.id)
+            return kept.came(connection, decision.id)
 
     def number_of_ballots(self, decision: Decision) -> int:
         """Return how many ballots were given."""
@@ -346,10 +301,22 @@ class Store:
     def keep_answer(self, decision: Decision, revision: int, found: Mapping[str, Any]) -> None:
         """Keep an answer in place of the former one, unless the decision is gone."""
         with self._database.write() as connection:
-            if _locked(connection, decision.id):
+            if kept.locked(connection, decision.id):
                 connection.execute(sa.delete(answers).where(answers.c.decision == decision.id))
                 values = {"decision": decision.id, "revision": revision, "found": dict(found)}
                 connection.execute(sa.insert(answers).values(**values))
+
+    def decide_again(self) -> None:
+        """Let answers be worked out anew that another version found, and those that were not found."""
+        with self._database.write() as connection:
+            connection.execute(sa.select(facts).where(facts.c.name == "version").with_for_update())  # one at a time
+            own, this = facts.c.name == "answers of", versions("veritally")["veritally"]
+            if connection.scalar(sa.select(facts.c.value).where(own)) == this:
+                connection.execute(sa.delete(answers).where(answers.c.found["problem"].as_string().is_not(None)))
+            else:
+                connection.execute(sa.delete(answers))
+                connection.execute(sa.delete(facts).where(own))
+                connection.execute(sa.insert(facts).values(name="answers of", value=this))
 
     # The example
 
@@ -357,78 +324,15 @@ class Store:
         """Return the decision that newcomers see, where there is one."""
         with self._database.read() as connection:
             number = connection.scalar(sa.select(facts.c.value).where(facts.c.name == "demo"))
-            return None if number is None else _decision(connection, decisions.c.id == int(number))
+            return None if number is None else kept.one(connection, decisions.c.id == int(number))
 
     def keep_demo(self, decision: Decision) -> None:
         """Let newcomers see this decision, or the one that another server has made meanwhile, and delete this one."""
         with self._database.write() as connection:
             connection.execute(sa.select(facts).where(facts.c.name == "version").with_for_update())  # one at a time
             known = connection.scalar(sa.select(facts.c.value).where(facts.c.name == "demo"))
-            if known is not None and _decision(connection, decisions.c.id == int(known)) is not None:
+            if known is not None and kept.one(connection, decisions.c.id == int(known)) is not None:
                 connection.execute(sa.delete(decisions).where(decisions.c.id == decision.id))
             else:
                 connection.execute(sa.delete(facts).where(facts.c.name == "demo"))
                 connection.execute(sa.insert(facts).values(name="demo", value=str(decision.id)))
-
-
-def _decision(connection: sa.Connection, which: sa.ColumnElement[bool]) -> Decision | None:
-    columns = [column for column in decisions.c if column is not decisions.c.upload]
-    row = connection.execute(sa.select(*columns).where(which)).first()
-    if row is None:
-        return None
-    asked = sa.select(alternatives.c.id, alternatives.c.name).where(alternatives.c.decision == row.id)
-    names = tuple((own.id, own.name) for own in connection.execute(asked.order_by(alternatives.c.id)))
-    flags = (row.open_link is not None, row.answer_link is not None)
-    return Decision(row.id, Setup(**row.setup), names, row.closed, row.revision, *flags, row.upload_name)
-
-
-def _inserted(connection: sa.Connection, row: sa.Insert) -> int:
-    """Insert a row; return its number."""
-    key = connection.execute(row).inserted_primary_key
-    assert key is not None
-    return int(key[0])
-
-
-def _came(connection: sa.Connection, decision: int) -> int:
-    own = (voters.c.decision == decision) & voters.c.name.is_(None)
-    return connection.scalar(sa.select(sa.func.count()).select_from(voters).where(own)) or 0
-
-
-def _add_voters(connection: sa.Connection, decision: int, links: Mapping[str, str]) -> None:
-    if links:
-        rows = [{"decision": decision, "name": name, "link": hashed(secret)} for name, secret in links.items()]
-        connection.execute(sa.insert(voters), rows)
-
-
-def _put_ballot(connection: sa.Connection, decision: int, voter: int, given: Mapping[str, Any]) -> None:
-    """Keep the ballot of a voter in place of the former one."""
-    connection.execute(sa.delete(ballots).where(ballots.c.voter == voter))
-    connection.execute(sa.insert(ballots).values(decision=decision, voter=voter, given=dict(given)))
-    _changed(connection, decision)
-
-
-def _locked(connection: sa.Connection, decision: int) -> bool:
-    """Let no other transaction change the decision meanwhile; say whether it is still there."""
-    own = sa.select(decisions.c.id).where(decisions.c.id == decision).with_for_update()
-    return connection.scalar(own) is not None
-
-
-def _require_kept(connection: sa.Connection, decision: int) -> None:
-    """Refuse to change a decision that was deleted meanwhile."""
-    if not _locked(connection, decision):
-        raise ClosedError("this decision was deleted")
-
-
-def _require_open(connection: sa.Connection, decision: int) -> Decision:
-    """Refuse a ballot for a decision that is over, also if it was open when the page was made."""
-    _require_kept(connection, decision)
-    found = _decision(connection, decisions.c.id == decision)
-    assert found is not None
-    if found.over:
-        raise ClosedError("voting is over; your ballot was not taken")
-    return found
-
-
-def _changed(connection: sa.Connection, decision: int) -> None:
-    own = sa.update(decisions).where(decisions.c.id == decision)
-    connection.execute(own.values(revision=decisions.c.revision + 1))

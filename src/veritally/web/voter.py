@@ -2,6 +2,7 @@
 
 import contextlib
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -13,8 +14,9 @@ from starlette.responses import RedirectResponse, Response
 from veritally.errors import InputError
 from veritally.web.decisions import counted, read_ballot
 from veritally.web.desk import NOWHERE, Asked, Desk
+from veritally.web.kept import ClosedError, Decision, full
 from veritally.web.links import new_secret
-from veritally.web.store import ClosedError, Decision, full
+from veritally.web.numbers import written
 
 
 def vote(desk: Desk, asked: Asked) -> Response:
@@ -35,7 +37,7 @@ def join(desk: Desk, asked: Asked) -> Response:
     """Take a ballot by the open link."""
     decision = desk.decision(asked, desk.store.by_open_link)
     order = (asked.form or {}).get("order", "")
-    if len(order) != len(new_secret()):  # it also is the receipt, so that a ballot sent twice counts once
+    if not re.fullmatch(r"[A-Za-z0-9_-]{32}", order):  # it also is the receipt, so that a ballot sent twice counts once
         order = new_secret()
 
     if asked.form is None and not decision.closed and desk.store.came(decision) >= decision.setup.limit:
@@ -96,7 +98,7 @@ def _filled(given: Mapping[str, Any] | None) -> dict[str, str]:
     for number, own in (given or {}).items():
         for what in ("seen", "rank", "score"):
             if what in own:
-                made[f"{what}-{number}"] = own[what] if isinstance(own[what], str) else f"{own[what]:.12g}"
+                made[f"{what}-{number}"] = own[what] if isinstance(own[what], str) else written(own[what])
         if own.get("favourite"):
             made["favourite"] = str(number)
     return made
@@ -110,11 +112,11 @@ def _lines(
     ranks = Counter(own.get("rank") for own in given.values())
     for number, name in alternatives:
         own = given[str(number)]
-        seen = own["seen"] if isinstance(own["seen"], str) else f"{own['seen']:g} {setup.unit}".strip()
+        seen = own["seen"] if isinstance(own["seen"], str) else f"{written(own['seen'])} {setup.unit}".strip()
         if "rank" in own:
             vote, key = f"{own['rank']}{' (tied)' if ranks[own['rank']] > 1 else ''}", (0, own["rank"])
         elif "score" in own:
-            vote, key = f"{own['score']:g}", (0, -own["score"])
+            vote, key = written(own["score"]), (0, -own["score"])
         elif own.get("favourite"):
             vote, key = "favourite", (0, 0)
         elif not counted(own["seen"], setup):

@@ -1,0 +1,140 @@
+"""Decisions and voters as the tables have them, and what is done to their rows within a transaction."""
+
+import datetime
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from veritally.errors import InputError
+from veritally.web.decisions import Setup
+from veritally.web.links import hashed
+from veritally.web.schema import alternatives, ballots, decisions, voters
+
+
+class ClosedError(InputError):
+    """Raised where a decision takes no more ballots."""
+
+
+def full(limit: int) -> str:
+    """Return what is said where an open link takes no more people."""
+    return f"{limit} people have voted by this link, and no more can; ask the organiser"
+
+
+class Decision(NamedTuple):
+    """A decision as it stands.
+
+    Attributes
+    ----------
+    id
+        Its number, which no link tells.
+    setup
+        As its organiser wants it.
+    alternatives
+        Numbers and names.
+    closed
+        Whether the organiser closed it.
+    revision
+        One more with each change of what is decided.
+    open, shared
+        Whether there is an open link, and a link to the answer.
+    upload
+        The name of the vote file it is of, where there are no voters.
+    """
+
+    id: int
+    setup: Setup
+    alternatives: tuple[tuple[int, str], ...]
+    closed: bool
+    revision: int
+    open: bool
+    shared: bool
+    upload: str | None
+
+    @property
+    def over(self) -> bool:
+        """Whether it takes no more ballots."""
+        return self.closed or self.setup.over(datetime.datetime.now(datetime.UTC))
+
+    @property
+    def unsaved(self) -> str:
+        """Why the votes cannot be saved; empty if they can."""
+        if self.setup.readable or self.closed:
+            return ""
+        return "the votes can be saved when voting is closed: until then they would tell who gave which"
+
+
+class Voter(NamedTuple):
+    """Who came by a link, and the ballot that was given."""
+
+    id: int
+    decision: Decision
+    name: str | None
+    given: Mapping[str, Any] | None
+
+
+def one(connection: sa.Connection, which: sa.ColumnElement[bool]) -> Decision | None:
+    """Return a decision without its vote file."""
+    columns = [column for column in decisions.c if column is not decisions.c.upload]
+    row = connection.execute(sa.select(*columns).where(which)).first()
+    if row is None:
+        return None
+    asked = sa.select(alternatives.c.id, alternatives.c.name).where(alternatives.c.decision == row.id)
+    names = tuple((own.id, own.name) for own in connection.execute(asked.order_by(alternatives.c.id)))
+    flags = (row.open_link is not None, row.answer_link is not None)
+    return Decision(row.id, Setup(**row.setup), names, row.closed, row.revision, *flags, row.upload_name)
+
+
+def inserted(connection: sa.Connection, row: sa.Insert) -> int:
+    """Insert a row; return its number."""
+    key = connection.execute(row).inserted_primary_key
+    assert key is not None
+    return int(key[0])
+
+
+def came(connection: sa.Connection, decision: int) -> int:
+    """Return how many have voted by the open link."""
+    own = (voters.c.decision == decision) & voters.c.name.is_(None)
+    return connection.scalar(sa.select(sa.func.count()).select_from(voters).where(own)) or 0
+
+
+def add_voters(connection: sa.Connection, decision: int, links: Mapping[str, str]) -> None:
+    """Add voters by name, with their secrets."""
+    if links:
+        rows = [{"decision": decision, "name": name, "link": hashed(secret)} for name, secret in links.items()]
+        connection.execute(sa.insert(voters), rows)
+
+
+def put_ballot(connection: sa.Connection, decision: int, voter: int, given: Mapping[str, Any]) -> None:
+    """Keep the ballot of a voter in place of the former one."""
+    connection.execute(sa.delete(ballots).where(ballots.c.voter == voter))
+    connection.execute(sa.insert(ballots).values(decision=decision, voter=voter, given=dict(given)))
+    changed(connection, decision)
+
+
+def locked(connection: sa.Connection, decision: int) -> bool:
+    """Let no other transaction change the decision meanwhile; say whether it is still there."""
+    own = sa.select(decisions.c.id).where(decisions.c.id == decision).with_for_update()
+    return connection.scalar(own) is not None
+
+
+def require_kept(connection: sa.Connection, decision: int) -> None:
+    """Refuse to change a decision that was deleted meanwhile."""
+    if not locked(connection, decision):
+        raise ClosedError("this decision was deleted")
+
+
+def require_open(connection: sa.Connection, decision: int) -> Decision:
+    """Refuse a ballot for a decision that is over, also if it was open when the page was made."""
+    require_kept(connection, decision)
+    found = one(connection, decisions.c.id == decision)
+    assert found is not None
+    if found.over:
+        raise ClosedError("voting is over; your ballot was not taken")
+    return found
+
+
+def changed(connection: sa.Connection, decision: int) -> None:
+    """Say that there may be another answer now."""
+    own = sa.update(decisions).where(decisions.c.id == decision)
+    connection.execute(own.values(revision=decisions.c.revision + 1))
