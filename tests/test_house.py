@@ -19,7 +19,7 @@ STOREYS = (
     {"inference"},
     {"rules"},
     {"learned", "panel"},
-    {"explain", "outcome", "records"},
+    {"draws", "explain", "outcome", "records"},
     {"registry"},
     {"citation", "decide"},
     {"planning"},
@@ -27,7 +27,7 @@ STOREYS = (
     {"learning"},
     {"streams"},
     {"report"},
-    {"web"},
+    {"inspect_ai", "web"},
     {"cli"},
 )
 
@@ -98,7 +98,9 @@ EXTRAS = {
     "jax": ("jax", "vt.simulate('high-variance', instances=1, backend='jax')"),
     "train": ("jax", "vt.train('x.safetensors')"),
     "plot": ("matplotlib", "from veritally.plots import save; save(vt.decide(vt.Profile(ranks=[[1, 2]])), 'x.png')"),
+    "inspect-ai": ("inspect_ai", "vt.inspect_ai.combined()"),
     "preflib": ("preflibtools", "vt.write(vt.Profile(ranks=[[1, 2]]), 'x.soc')"),
+    "arviz": ("arviz", "vt.decide(vt.Profile(ranks=[[1, 2]])).to_arviz()"),
     "excel": ("fastexcel", "from veritally.io.excel import read; read(b'', 'x.xlsx')"),
     "pref-voting": ("pref_voting", "vt.Profile(ranks=[[1, 2]]).to_pref_voting()"),
 }

@@ -19,7 +19,7 @@ from veritally.votes.combine import concat, stack
 from veritally.votes.profile import Profile
 
 if TYPE_CHECKING:
-    from veritally import datasets, plots
+    from veritally import datasets, inspect_ai, plots
     from veritally.citation import cite
     from veritally.experiments.compare import Comparison, compare
     from veritally.experiments.reproduce import reproduce
@@ -69,6 +69,7 @@ __all__ = [
     "decide_file",
     "evaluate",
     "from_pref_voting",
+    "inspect_ai",
     "learn_panel",
     "likelihood",
     "next_looks",
@@ -104,6 +105,7 @@ _LATER = {
     "compose": "planning.compose",
     "from_pref_voting": "io.pref_voting",
     "datasets": "datasets",
+    "inspect_ai": "inspect_ai",
     "learn_panel": "learning",
     "decide_file": "streams.run",
     "model": "model",
@@ -125,7 +127,7 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'veritally' has no attribute {name!r}")
     module = importlib.import_module(f"veritally.{_LATER[name]}")
-    return module if name in ("datasets", "model", "plots") else getattr(module, name)
+    return module if name in ("datasets", "inspect_ai", "model", "plots") else getattr(module, name)
 
 
 def __dir__() -> list[str]:

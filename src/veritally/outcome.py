@@ -10,6 +10,7 @@ import numpy as np
 
 from veritally.arrays import Array, namespace
 from veritally.document import html_table
+from veritally.draws import arviz_data
 from veritally.errors import TieError, quoted
 from veritally.explain import Explanation, among_best
 from veritally.inference.belief import CLEAR, LEVEL, Belief, smallest_set
@@ -505,6 +506,27 @@ class Outcome:
             if len({type(name) for name in columns[column]}) > 1:  # a column has one type
                 columns[column] = list(map(str, columns[column]))
         return framed(columns, backend)
+
+    def to_arviz(self, chains: int = 4, draws: int = 1000, seed: int = 0) -> Any:
+        """Return draws of the posterior for ArviZ; needs the extra ``arviz``.
+
+        It is an ``InferenceData`` for ArviZ before 1.0 and an xarray ``DataTree`` since then, with a group
+        ``posterior``. There, ``truth`` has the dimensions chain, draw, alternative (for a batch: chain, draw, decision,
+        alternative) and the unit of the scores; where σ/τ is not known, ``sigma_over_tau`` has chain and draw (and
+        decision). Alternatives without evidence are left out; in a batch they are NaN where others have evidence.
+
+        The draws are independent, not those of a Markov chain, and are only shared out over chains: that chains agree
+        says nothing. Draws of ``sigma_over_tau`` are a few values that stand for what it may be, a very large one for
+        votes that are nothing but noise.
+
+        Parameters
+        ----------
+        chains, draws
+            How many chains, and how many draws in each.
+        seed
+            Of the draws, besides the seed of the decision.
+        """
+        return arviz_data(self, chains, draws, seed)
 
     def __repr__(self) -> str:
         if self.profile.batch:

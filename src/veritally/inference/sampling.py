@@ -60,17 +60,8 @@ def believe(ballots: Ballots, posterior: PosteriorMixture, winner: Array, seed: 
 
 def _believe(ballots: Ballots, found: PosteriorMixture, winner: Array, seed: int, wanted: bool) -> Belief:
     """Do so for some decisions, along one axis."""
-    mask, weight = ballots.mask, found.weight
-    points = lattice(2 + mask.shape[-1], seed)
-    value = np.sum(np.cumsum(weight, axis=0)[..., None] <= points[0], axis=0)  # (decision, draw)
-    value = np.minimum(value, len(weight) - 1)
-    draws = _normal(found, points[2:]) * _inflation(found.freedom, points[1])[:, None]
-    draws = found.moments.mean[..., None] + draws  # (value, decision, alternative, draw)
-    nowhere = np.zeros(len(mask), dtype=bool)
-    exact = _replace_by_exact(draws, ballots, found, points, seed) if wanted else nowhere
-    truths = draws[0] if len(draws) == 1 else np.take_along_axis(draws, value[None, :, None], axis=0)[0]
-    loose = ~ballots.anchored[:, None, None]
-    centre = np.mean(truths, axis=1, keepdims=True, where=True if mask.all() else mask[..., None])
+    mask = ballots.mask
+    truths, value, _, exact = _drawn(ballots, found, lattice(2 + mask.shape[-1], seed), seed, wanted)
     in_sigma = ~ballots.have_unit
     sigma = geometric_mean(found.sigma, mask)  # (value, decision)
     unit = np.where(in_sigma[:, None], np.take_along_axis(sigma, value.T, axis=0).T, 1)
@@ -82,7 +73,7 @@ def _believe(ballots: Ballots, found: PosteriorMixture, winner: Array, seed: int
     between, counts = np.sqrt(np.asarray(found.means.between)), found.means.counts
     nothing = np.full(len(mask), np.nan)
     return summarised(
-        np.subtract(truths, centre, out=truths, where=loose),
+        truths,
         mask,
         winner=winner,
         unit=unit,
@@ -94,6 +85,41 @@ def _believe(ballots: Ballots, found: PosteriorMixture, winner: Array, seed: int
         omega=geometric_mean(between * level, mask) if np.any(between) else nothing,
         exact=exact,
     )
+
+
+def _drawn(
+    ballots: Ballots, found: PosteriorMixture, points: Array, seed: int, wanted: bool = True
+) -> tuple[Array, Array, Array, Array]:
+    """Turn points in a cube, ``(coordinate, draw)``, into truths ``(decision, alternative, draw)``.
+
+    Also return which value of the scale each draw has, ``(decision, draw)``, how much wider than expected its errors
+    are, ``(decision, draw or 1)``, and which decisions are exact, where that is ``wanted``.
+    """
+    mask, weight = ballots.mask, found.weight
+    value = np.sum(np.cumsum(weight, axis=0)[..., None] <= points[0], axis=0)
+    value = np.minimum(value, len(weight) - 1)
+    inflation = _inflation(found.freedom, points[1])
+    draws = _normal(found, points[2:]) * inflation[:, None]
+    draws = found.moments.mean[..., None] + draws  # (value, decision, alternative, draw)
+    nowhere = np.zeros(len(mask), dtype=bool)
+    exact = _replace_by_exact(draws, ballots, found, points, seed) if wanted else nowhere
+    truths = draws[0] if len(draws) == 1 else np.take_along_axis(draws, value[None, :, None], axis=0)[0]
+    loose = ~ballots.anchored[:, None, None]
+    centre = np.mean(truths, axis=1, keepdims=True, where=True if mask.all() else mask[..., None])
+    return np.subtract(truths, centre, out=truths, where=loose), value, inflation, exact
+
+
+def independent_draws(ballots: Ballots, posterior: PosteriorMixture, size: int, seed: int) -> tuple[Array, Array]:
+    """Draw truths of a single decision, ``(draw, alternative)``, and σ/τ, ``(draw,)``, from the posterior.
+
+    They are independent, where :func:`believe` spreads its draws evenly; those of Gibbs sampling are nearly so.
+    """
+    flat = ballots.map(lambda x: np.asarray(x)[None]).simplest()
+    found = _flat(posterior, 0)
+    points = np.random.default_rng((seed, _STREAM)).random((2 + flat.mask.shape[-1], size))
+    truths, value, inflation, _ = _drawn(flat, found, np.clip(points, 1e-12, 1 - 1e-12), seed)
+    scale = geometric_mean(found.sigma, flat.mask) / found.tau  # (value, decision)
+    return truths[0].T, np.take_along_axis(scale, value.T, axis=0)[:, 0] * inflation[0]
 
 
 def normal_p_best(posterior: PosteriorMixture, mask: Array, size: int, seed: int) -> Array:
