@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "veritally"
 # Each storey may import from those below it, and from itself.
 STOREYS = (
     {"errors"},
-    {"arrays", "checks", "document", "files", "locks", "progress", "versions", "work"},
+    {"arrays", "checks", "cluster", "document", "files", "locks", "progress", "versions", "work"},
     {"votes"},
     {"model"},
     {"likelihood"},
@@ -99,6 +99,7 @@ EXTRAS = {
     "plot": ("matplotlib", "from veritally.plots import save; save(vt.decide(vt.Profile(ranks=[[1, 2]])), 'x.png')"),
     "preflib": ("preflibtools", "vt.write(vt.Profile(ranks=[[1, 2]]), 'x.soc')"),
     "excel": ("fastexcel", "from veritally.io.excel import read; read(b'', 'x.xlsx')"),
+    "cluster": ("distributed", "from veritally.cluster import connected; connected('tcp://x:1').__enter__()"),
     "pref-voting": ("pref_voting", "vt.Profile(ranks=[[1, 2]]).to_pref_voting()"),
 }
 
