@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from itertools import count
 
@@ -149,6 +150,12 @@ def test_a_lost_scheduler_is_a_sentence_and_the_command_goes_on(cluster, reprodu
     assert (tmp_path / "out" / "results.csv").read_bytes() == reproduced
 
 
+def test_what_cannot_be_sent_is_a_sentence(fragile):
+    lock = threading.Lock()
+    with connected(fragile.address) as executor, pytest.raises(vt.InputError, match="cannot be sent to a cluster; use"):
+        list(worked(lambda _: lock, [1], executor=executor))
+
+
 def test_no_workers_are_a_sentence(fragile, monkeypatch):
     monkeypatch.setattr(module, "_PATIENCE", 2.0)
     with connected(fragile.address) as executor, pytest.raises(vt.InputError, match="has no workers; start some with"):
@@ -164,11 +171,11 @@ def test_a_piece_that_ends_its_worker_is_a_sentence(fragile):
 
 
 def test_workers_that_all_end_are_a_sentence(fragile, monkeypatch):
-    monkeypatch.setattr(module, "_PATIENCE", 2.0)
     only = fragile.add_worker()
     with connected(fragile.address) as executor:
         once_there(executor, 1)
         list(worked(abs, [1], executor=executor))
+        monkeypatch.setattr(module, "_PATIENCE", 2.0)
         only.kill()
         while executor._client.ncores():  # until the scheduler knows
             time.sleep(0.05)

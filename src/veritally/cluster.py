@@ -6,6 +6,7 @@ have no end, because the scheduler does not answer or all workers are gone, ends
 
 import asyncio
 import logging
+import pickle
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -79,7 +80,7 @@ class _Cluster(Executor):
     """An executor of a Dask client in which no wait is without an end."""
 
     def __init__(self, client: Any, address: str) -> None:
-        self._client, self._address = client, address
+        self._client, self._address, self._connection = client, address, client.scheduler_comm
         self._executor = client.get_executor(pure=False)
         self._lock, self._waiting = threading.Lock(), set[Future[Any]]()
         self._lost: str | None = None
@@ -101,7 +102,10 @@ class _Cluster(Executor):
         if self._lost is None:
             try:
                 theirs = self._executor.submit(function, *arguments, **named)
-            except RuntimeError:  # the client is closed
+            except (TypeError, pickle.PicklingError) as error:
+                problem = "this scenario, or a rule of your own, cannot be sent to a cluster"
+                raise InputError(f"{problem}; use one worker here") from error
+            except Exception:  # the client is closed
                 self._lose(self._gone)
             else:
                 theirs.add_done_callback(partial(self._pass_on, made))
@@ -169,7 +173,10 @@ class _Cluster(Executor):
         while not self._over.is_set():
             try:
                 found = self._client.sync(self._client.scheduler.ncores, callback_timeout=_PATIENCE)
+                lost = self._client.scheduler_comm is not self._connection  # what was handed out is forgotten
             except Exception:  # whatever is wrong with the connection
+                lost = True
+            if lost:
                 self._lose(self._gone)
                 break
             self._threads, self._worked = sum(found.values()), self._worked or bool(found)
