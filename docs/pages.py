@@ -169,6 +169,13 @@ def next_looks() -> str:
     return page
 
 
+def machines() -> str:
+    """Return the page on many machines, its table of figures filled in anew."""
+    page = (DOCS / "machines.md").read_text(encoding="utf-8")
+    found = json.loads((DOCS.parent / "benchmarks" / "cluster.json").read_text(encoding="utf-8"))
+    return _filled(page, "chunks", "end of chunks", _chunks(found))
+
+
 def _leniency() -> Iterable[str]:
     """Table how many of the best papers are chosen, by how much reviewers differ."""
     rows = _panel("leniency")
@@ -219,6 +226,46 @@ def _halves() -> Iterable[str]:
             f"| {plain['alternatives']}, {plain['sigma2']:g} | {plain['regret']:.4f} | {more['regret']:+.4f} ± "
             f"{more['regret_se']:.4f} | {plain['gap']:+.3f} | {halves['gap']:+.3f} |"
         )
+
+
+def _chunks(found: dict[str, Any]) -> Iterator[str]:
+    """Say and table what chunks cost, by where they are done."""
+    workers, quick = found["workers"], found["rows"][0]["dask"]
+    fed = quick["cpu_workers"] / max(quick["cpu_scheduler"], quick["cpu_here"])
+    yield (
+        f"Chunks of `reproduce` in one process, in {workers} processes, and on a Dask cluster of {workers} workers "
+        f"with one thread each, all on one machine with {found['cores']} cores: the quickest of {found['turns']} "
+        f"turns. **Others used the machine meanwhile** (load {found['load']:.0f}), so trust the CPU time of a chunk "
+        "before its seconds. Bytes are those that passed between this process and the scheduler, counted by a relay "
+        "between the two; what passes between scheduler and workers is not counted. `python benchmarks/cluster.py` "
+        "measures this, and `make pages` fills this section."
+    )
+    yield ""
+    yield f"| chunks | | chunks a second per worker | beside one process | {_CPU} | sent a chunk | received |"
+    yield "|---|---|---:|---:|---:|---:|---:|---:|---:|"
+    for row in found["rows"]:
+        title = f"{row['instances']:,} decisions × {row['voters']} voters × 10, {row['rules']} rules"
+        alone = row["one process"]["chunks_a_second"]
+        for name, where in {"one process": "one process", "processes": "processes here", "dask": "Dask"}.items():
+            own, number = row[name], 1 if name == "one process" else workers
+            rate = own["chunks_a_second"] / number
+            cpu = [f"{1000 * own['cpu_workers']:,.0f} ms"]
+            cpu += [
+                f"{1000 * own[key]:.1f} ms" if key in own and number > 1 else ""
+                for key in ("cpu_scheduler", "cpu_here")
+            ]
+            passed = [f"{row[key] / 1000:.1f} kB" if name == "dask" else "" for key in ("sent", "received")]
+            how = where if number == 1 else f"{where}, {number} workers"
+            yield f"| {title} | {how} | {rate:.3g} | {rate / alone:.2f} | {' | '.join([*cpu, *passed])} |"
+            title = ""
+    yield ""
+    yield (
+        f"By CPU time, one scheduler keeps about {fed:.0f} workers busy with the quick chunks of the first block, and "
+        "many more with longer ones."
+    )
+
+
+_CPU = "CPU of workers | of the scheduler | of this process"
 
 
 def _false_alarms() -> Iterable[str]:
@@ -413,7 +460,7 @@ def _measured() -> Iterable[str]:
 
 
 PAGES = {"rules.md": rules, "commands.md": commands, "which-rule.md": which_rule, "limits.md": limits}
-PAGES |= {"odd-voters.md": odd_voters, "panels.md": panels}
+PAGES |= {"odd-voters.md": odd_voters, "panels.md": panels, "machines.md": machines}
 PAGES |= {"composition.md": composition, "next/README.md": next_looks}
 
 if __name__ == "__main__":

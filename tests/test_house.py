@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "veritally"
 # Each storey may import from those below it, and from itself.
 STOREYS = (
     {"errors"},
-    {"arrays", "checks", "document", "files", "locks", "progress", "versions", "work"},
+    {"arrays", "checks", "cluster", "document", "files", "locks", "progress", "versions", "work"},
     {"votes"},
     {"model"},
     {"likelihood"},
@@ -102,6 +102,7 @@ EXTRAS = {
     "preflib": ("preflibtools", "vt.write(vt.Profile(ranks=[[1, 2]]), 'x.soc')"),
     "arviz": ("arviz", "vt.decide(vt.Profile(ranks=[[1, 2]])).to_arviz()"),
     "excel": ("fastexcel", "from veritally.io.excel import read; read(b'', 'x.xlsx')"),
+    "cluster": ("distributed", "from veritally.cluster import connected; connected('tcp://x:1').__enter__()"),
     "pref-voting": ("pref_voting", "vt.Profile(ranks=[[1, 2]]).to_pref_voting()"),
 }
 

@@ -1,6 +1,7 @@
 """Learning a panel from votes and answers as people have them."""
 
 import hashlib
+from concurrent.futures import Executor
 from io import BytesIO
 from os import PathLike
 from typing import Any
@@ -19,6 +20,7 @@ from veritally.panel.learning import WEIGHT, Factors, held_out, learn, with_chec
 from veritally.panel.preparation import RoleSource
 from veritally.progress import stretch
 from veritally.votes.profile import Profile
+from veritally.work import executing
 
 
 def learn_panel(
@@ -31,6 +33,8 @@ def learn_panel(
     check: int = 0,
     seed: int = 0,
     state: str | PathLike[str] | None = None,
+    workers: int | None = 1,
+    executor: Executor | None = None,
 ) -> LearnedPanel:
     """Learn how good voters are, how they lean and who errs with whom, from many decisions.
 
@@ -57,6 +61,12 @@ def learn_panel(
         Of the start of the search.
     state
         A file to keep the search in, so that it goes on from there after an interruption.
+    workers
+        The number of processes; None for one per core. It does not change the results, and is of use where votes are
+        rankings of three or more. With more than one, the main part of a script must be under
+        ``if __name__ == "__main__"``.
+    executor
+        Who works instead, such as the executor of a Dask cluster, as in :func:`veritally.compare`.
 
     Examples
     --------
@@ -79,18 +89,21 @@ def learn_panel(
         raise InputError("check needs answers, and two parts or more; leave it out, or give both")
     settings: dict[str, Any] = {"factors": factors, "roles": roles, "weight": weight, "seed": seed}
     saved = None if state is None else _State(state, _key(profile, known, settings))
-    with stretch(0, 1 / (1 + check)):
-        panel = learn(
-            profile,
-            known,
-            **settings,
-            resumed=None if saved is None else saved.read(),
-            heard=None if saved is None else saved.keep,
-        )
-    if check:
-        assert known is not None
-        with stretch(1 / (1 + check), 1):
-            panel = with_check(panel, held_out(profile, known, check, _p_best, **settings))
+    with executing(workers, executor) as others:
+        with stretch(0, 1 / (1 + check)):
+            panel = learn(
+                profile,
+                known,
+                **settings,
+                resumed=None if saved is None else saved.read(),
+                heard=None if saved is None else saved.keep,
+                executor=others,
+            )
+        if check:
+            assert known is not None
+            with stretch(1 / (1 + check), 1):
+                checked = held_out(profile, known, check, _p_best, **settings, executor=others)
+                panel = with_check(panel, checked)
     if saved is not None:
         saved.path.unlink(missing_ok=True)
     return panel

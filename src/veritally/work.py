@@ -62,6 +62,29 @@ def worked(
     yield from _in_processes(function, chain(some, pieces), some[0], workers, ahead)
 
 
+def in_order(
+    function: Callable[[P], R], pieces: Iterable[P], workers: int = 1, executor: Executor | None = None
+) -> Iterator[R]:
+    """Yield what the function makes of each piece, in the order of the pieces."""
+    early: dict[int, R] = {}
+    wanted = 0
+    for (place, _), result in worked(_Placed(function), enumerate(pieces), workers, executor):
+        early[place] = result
+        while wanted in early:
+            yield early.pop(wanted)
+            wanted += 1
+
+
+class _Placed:
+    """A function of pieces with their places."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.function = function
+
+    def __call__(self, placed: tuple[int, Any]) -> Any:
+        return self.function(placed[1])
+
+
 def _in_processes(
     function: Callable[[P], R], pieces: Iterable[P], first: P, workers: int, ahead: int
 ) -> Iterator[tuple[P, R]]:
@@ -72,10 +95,17 @@ def _in_processes(
         raise InputError(
             "this scenario, or a rule of your own, cannot be sent to other processes; use one worker"
         ) from error
+    with processes(workers) as pool:
+        yield from _by_executor(pool, function, pieces, ahead)
+
+
+@contextmanager
+def processes(workers: int) -> Iterator[Executor]:
+    """Yield so many processes of our own, for work that comes in several rounds; they end here, whatever they do."""
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _enter)
     try:
-        yield from _by_executor(pool, function, pieces, ahead)
+        yield pool
     except BrokenProcessPool as error:
         remedy = "use fewer workers if memory is short, and put the main part of a script under"
         raise InputError(f"a worker process ended unexpectedly; {remedy} if __name__ == '__main__'") from error
@@ -89,12 +119,12 @@ def _by_executor(
     executor: Executor, function: Callable[[P], R], pieces: Iterable[P], ahead: int
 ) -> Iterator[tuple[P, R]]:
     """Do so by an executor; what it still has when nobody wants the rest is called off."""
-    most = ahead * (getattr(executor, "_max_workers", None) or _UNKNOWN)
     waiting = iter(pieces)
     running: dict[Future[R], P] = {}
     try:
         while True:
-            for piece in islice(waiting, most - len(running)):
+            most = ahead * (getattr(executor, "_max_workers", None) or _UNKNOWN)  # of a cluster it changes
+            for piece in islice(waiting, max(0, most - len(running))):
                 with _one_thread_each():
                     running[executor.submit(function, piece)] = piece
             if not running:
@@ -109,6 +139,17 @@ def _by_executor(
     finally:
         for future in running:
             future.cancel()
+
+
+@contextmanager
+def executing(workers: Any, executor: Any) -> Iterator[Executor | None]:
+    """Yield who works in several rounds: the executor, or so many processes of our own; None for this one."""
+    executor, number = check_executor(executor), check_workers(workers)
+    if executor is not None or number < 2:
+        yield executor
+        return
+    with processes(number) as pool:  # they start when there is work for them
+        yield pool
 
 
 class _Alike:

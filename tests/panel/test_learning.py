@@ -1,5 +1,6 @@
 """Learning a panel: slopes by finite differences, parameters that simulated the votes, and bad input."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import veritally as vt
 from veritally.panel.directions import Turns, turned
 from veritally.panel.learning import Lesson
 from veritally.panel.preparation import Prepared, members
+from veritally.work import processes
 
 ROLES = {"two": "alternatives", "three": None, "pairs": None, "values": None}
 
@@ -60,6 +62,32 @@ def test_slopes_of_the_evidence_are_those_of_finite_differences(kind):
             moved[k] += sign * step
             ends.append(lesson.votes.evidence(layout.unpack(moved))[0])
         assert np.allclose(scores[:, k], (ends[0] - ends[1]) / 2 / step, atol=2e-3 * (1 + np.abs(scores[:, k]))), k
+
+
+def test_slices_are_the_whole_and_those_who_work_on_them_change_no_bit(monkeypatch):
+    monkeypatch.setattr("veritally.panel.slices._CELLS", 5 * 6 * 3)  # of five decisions each
+    profile, truth, _ = simulated("three", decisions=12)
+    lesson = Lesson.of(profile, truth, None, 0.3, 0)
+    now = lesson.layout(2).unpack(lesson.layout(2).start(np.zeros(6), 1))
+    assert [len(own.facts.answers) for own in lesson.votes.slices] == [5, 5, 2]
+    whole, table, near = lesson.votes.whole.evidence(now)
+    logs, scores, sites = lesson.votes.evidence(now)
+    for one, other in zip((whole, *table), (logs, *scores), strict=True):
+        np.testing.assert_allclose(other, one, atol=1e-6)
+    assert np.allclose(lesson.votes.evidence(now, sites)[0], lesson.votes.whole.evidence(now, near)[0], atol=1e-6)
+    with ThreadPoolExecutor(2) as threads, processes(2) as others:
+        for executor in (threads, others):
+            again = replace(lesson.votes, executor=executor).evidence(now)
+            assert again[0].tobytes() == logs.tobytes()
+            assert all(one.tobytes() == other.tobytes() for one, other in zip(again[1], scores, strict=True))
+
+
+def test_learning_in_processes_changes_no_bit(monkeypatch):
+    monkeypatch.setattr("veritally.panel.slices._CELLS", 2 * 2 * 3)
+    profile, truth, _ = simulated("three", decisions=4, voters=2)
+    alone, others = (vt.learn_panel(profile, truth, factors=0, workers=workers) for workers in (1, 2))
+    assert others.slope.tobytes() == alone.slope.tobytes()
+    assert others.slope_error.tobytes() == alone.slope_error.tobytes()
 
 
 def test_votes_do_not_tell_the_truth_from_shared_errors():

@@ -7,10 +7,21 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from veritally.cli.options import file_options, force_option, make_scenario, parse_sigma, scenario_options, split_names
+from veritally.cli.options import (
+    cluster_option,
+    file_options,
+    force_option,
+    make_scenario,
+    parse_sigma,
+    refuse_both,
+    scenario_options,
+    split_names,
+    workers_option,
+)
 from veritally.cli.plugins import plugin_option
 from veritally.cli.progress import progress_bar
 from veritally.cli.screen import say
+from veritally.cluster import connected
 from veritally.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,7 +79,8 @@ Examples:
     show_default=True,
     help="Seed of simulated votes, random ties and random rules.",
 )
-@click.option("--workers", type=click.IntRange(min=1), help="Number of processes. Default: one per core.")
+@workers_option
+@cluster_option
 @click.option(
     "--backend",
     type=click.Choice(["numpy", "jax"]),
@@ -93,6 +105,7 @@ def compare(
     instances: int,
     seed: int,
     workers: int | None,
+    cluster: str | None,
     backend: Any,
     as_json: bool,
     plot: str | None,
@@ -130,9 +143,10 @@ def compare(
             about = "--columns, --counts, --unranked and --confidence describe a vote file"
             raise InputError(f"{about}; give it with --votes")
         wanted |= {"instances": instances, "workers": workers, "backend": backend}
+        refuse_both(workers, cluster)
         scenario = make_scenario(ballots=ballots, **options)
-        with progress_bar("Comparing") as progress:
-            comparison = compare_(scenario, progress=progress, **wanted)
+        with connected(cluster) as executor, progress_bar("Comparing") as progress:
+            comparison = compare_(scenario, executor=executor, progress=progress, **wanted)
     if as_json:
         for row in comparison.rows():
             click.echo(json.dumps(row))
@@ -167,6 +181,7 @@ def _refuse_unused(options: Mapping[str, Any], source: str) -> None:
     several = (
         "instances",
         "workers",
+        "cluster",
         "backend",
         *(_OF_FILES if source == "--dataset" else ()),
     )

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from veritally.cli.options import force_option, split_names
+from veritally.cli.options import cluster_option, force_option, split_names
 from veritally.cli.progress import progress_bar
 from veritally.cli.screen import say
+from veritally.cluster import connected
 from veritally.errors import InputError, quoted
 from veritally.files import refuse_to_replace, write_whole
 
@@ -63,6 +64,7 @@ Examples:
 @click.option("--tau", type=float, default=1.0, show_default=True, help="Standard deviation of the truths.")
 @click.option("--instances", type=int, default=1000, show_default=True, help="Number of decisions to simulate.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of simulated truths and looks.")
+@cluster_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Save all groups as a CSV file.")
 @click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Save a plot of the regrets.")
@@ -72,6 +74,7 @@ def compose(
     voters: str | None,
     known: str | None,
     families: str,
+    cluster: str | None,
     as_json: bool,
     out: str | None,
     plot: str | None,
@@ -89,7 +92,7 @@ def compose(
 
     _require_files(out, plot, force)
     rounds: list[GroupComparison] = []
-    with progress_bar("Composing groups") as progress:
+    with connected(cluster) as executor, progress_bar("Composing groups") as progress:
         try:
             found = compose_(
                 votes=split_names(votes) or [],
@@ -100,6 +103,7 @@ def compose(
                 ],
                 progress=progress,
                 finished=rounds.append,
+                executor=executor,
                 **options,
             )
         except KeyboardInterrupt:

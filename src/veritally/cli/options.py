@@ -69,6 +69,15 @@ lower_is_better_option = click.option(
 groups_option = click.option(
     "--groups", metavar="FILE", help="Which voters belong together: a table with the columns voter and group."
 )
+workers_option = click.option(
+    "--workers", type=click.IntRange(min=1), help="Number of processes. Default: one per core."
+)
+cluster_option = click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Work on the Dask cluster whose scheduler has this address, such as tcp://host:8786, instead of in processes "
+    "here.",
+)
 force_option = click.option("--force", is_flag=True, help="Replace files that this command did not write.")
 
 
@@ -106,6 +115,12 @@ def make_scenario(name: str | None, ballots: str | None, sigma: str | None, **gi
         if str(changes.get(part, "")).startswith("given"):
             raise InputError("a matrix of counts cannot be given on the command line; use vt.Scenario")
     return scenario(Scenario() if name is None else name, **changes)
+
+
+def refuse_both(workers: int | None, cluster: str | None) -> None:
+    """Refuse processes here where a cluster works."""
+    if workers is not None and cluster is not None:
+        raise InputError("--workers is about processes here; with --cluster leave it out")
 
 
 def split_names(text: str | None) -> list[str] | None:

@@ -6,9 +6,17 @@ from typing import Any
 
 import click
 
-from veritally.cli.options import file_options, force_option, lower_is_better_option
+from veritally.cli.options import (
+    cluster_option,
+    file_options,
+    force_option,
+    lower_is_better_option,
+    refuse_both,
+    workers_option,
+)
 from veritally.cli.progress import progress_bar, working
 from veritally.cli.screen import say
+from veritally.cluster import connected
 from veritally.errors import InputError, InputNote
 from veritally.files import refuse_to_replace
 from veritally.io.votes import read
@@ -54,6 +62,8 @@ Examples:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Of the start of the search.")
+@workers_option
+@cluster_option
 @click.option("--ballots", type=click.Choice(["value", "rank", "top"]), help="What the votes are.")
 @file_options
 @lower_is_better_option
@@ -69,16 +79,20 @@ def panel(
     check: int | None,
     as_json: bool,
     seed: int,
+    workers: int | None,
+    cluster: str | None,
     force: bool,
     **options: Any,
 ) -> None:
     """Learn from the decisions in FILE how good voters are, how they lean, and who errs with whom.
 
+    Several processes, or a cluster, work where votes are rankings of three or more; other votes are learned from here.
     An interrupted search goes on where it stopped, if --out is given and the command is repeated.
     """
     from veritally.learning import learn_panel
     from veritally.panel.verdicts import sentences, verdicts, voter_rows, worth
 
+    refuse_both(workers, cluster)
     number: Any = factors if factors == "auto" else _whole(factors)
     _require_files(out, table, plot, force)
     with working(file):
@@ -88,9 +102,21 @@ def panel(
     if state is not None and Path(state).exists():
         say(f"Going on from {state}, if the votes are the same", err=True)
     try:
-        with progress_bar(f"Learning from {Path(file).name}") as show, listening(show):
+        with (
+            connected(cluster) as executor,
+            progress_bar(f"Learning from {Path(file).name}") as show,
+            listening(show),
+        ):
             learned = learn_panel(
-                profile, answers, factors=number, roles=roles, check=check or 0, seed=seed, state=state
+                profile,
+                answers,
+                factors=number,
+                roles=roles,
+                check=check or 0,
+                seed=seed,
+                state=state,
+                workers=workers,
+                executor=executor,
             )
     except KeyboardInterrupt:
         kept = "nothing is kept; with --out it could go on later" if state is None else "repeat the command to go on"

@@ -7,9 +7,18 @@ from typing import Any
 
 import click
 
-from veritally.cli.options import force_option, parse_numbers, split_names
+from veritally.cli.options import (
+    cluster_option,
+    force_option,
+    parse_numbers,
+    refuse_both,
+    split_names,
+    workers_option,
+)
 from veritally.cli.progress import progress_bar
 from veritally.cli.screen import say
+from veritally.cluster import connected
+from veritally.errors import InputError
 
 _EXAMPLES = """\b
 Examples:
@@ -17,6 +26,7 @@ Examples:
   veritally reproduce --tables low-variance --voters 3,10 --rules borda,case4,case4-normalized
   veritally reproduce --instances 100000 --out full              # the paper's size; can be interrupted and resumed
   veritally reproduce --instances 100000 --backend jax           # on a GPU, if there is one
+  veritally reproduce --instances 100000 --cluster tcp://host:8786   # on a Dask cluster
   veritally reproduce --rules all,top-monte-carlo:samples=1000   # all rules, and one with a parameter
 """
 
@@ -27,7 +37,8 @@ Examples:
 @click.option("--rules", metavar="NAME,NAME…", help="Rules to measure. Default: all but posterior, mle and score.")
 @click.option("--instances", type=click.IntRange(min=2), default=2000, show_default=True, help="Decisions per column.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same numbers.")
-@click.option("--workers", type=click.IntRange(min=1), help="Number of processes. Default: one per core.")
+@workers_option
+@cluster_option
 @click.option(
     "--backend",
     type=click.Choice(["numpy", "jax"]),
@@ -46,6 +57,7 @@ def reproduce(
     instances: int,
     seed: int,
     workers: int | None,
+    cluster: str | None,
     backend: Any,
     out: str,
     force: bool,
@@ -58,6 +70,7 @@ def reproduce(
     from veritally.cli.tables import print_reproduction
     from veritally.experiments.reproduce import reproduce as reproduce_
 
+    refuse_both(workers, cluster)
     given = [("tables", tables), ("voters", voters), ("rules", rules), ("instances", instances), ("seed", seed)]
     usual = {"instances": 2000, "seed": 0, "backend": "numpy"}
     unusual = [(key, value) for key, value in [*given, ("backend", backend)] if value != usual.get(key)]
@@ -71,7 +84,7 @@ def reproduce(
         progress(shares[-1])
 
     try:
-        with progress_bar("Reproducing") as progress:
+        with connected(cluster) as executor, progress_bar("Reproducing") as progress:
             reproduction = reproduce_(
                 out,
                 command=" ".join(["veritally reproduce", *options]),
@@ -81,6 +94,7 @@ def reproduce(
                 instances=instances,
                 seed=seed,
                 workers=workers,
+                executor=executor,
                 backend=backend,
                 force=force,
                 progress=report,
@@ -89,6 +103,10 @@ def reproduce(
         done = f"{max(shares, default=0):.0%} is done and kept in {out}"
         say(f"{done}; to resume, give the same command again", err=True)
         raise
+    except InputError as error:
+        if cluster is None or not shares:
+            raise
+        raise InputError(f"{error} ({max(shares):.0%} is done and kept in {out})") from error
     print_reproduction(reproduction)
     if importlib.util.find_spec("matplotlib") is None:
         click.echo("The report has no figures; to add them, pip install 'veritally[plot]' and give the command again")

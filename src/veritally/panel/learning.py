@@ -8,6 +8,7 @@ tells which of two is better and no more, the truth is turned to the mean of the
 
 import warnings
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -23,6 +24,7 @@ from veritally.panel.learned import LearnedPanel
 from veritally.panel.parameters import Layout, Parameters
 from veritally.panel.preparation import Prepared, RoleSource, levels_of, names_of, typical_count, votes_to_learn
 from veritally.panel.search import Found, covariance_at, search
+from veritally.panel.slices import SlicedVotes
 from veritally.progress import report, stretch
 from veritally.votes.ballots import frozen
 from veritally.votes.profile import Profile
@@ -65,7 +67,13 @@ class Lesson:
 
     @classmethod
     def of(
-        cls, profile: Profile, answers: Array | None, roles: RoleSource | None, weight: float, seed: int
+        cls,
+        profile: Profile,
+        answers: Array | None,
+        roles: RoleSource | None,
+        weight: float,
+        seed: int,
+        executor: Executor | None = None,
     ) -> "Lesson":
         """Check what a user gives."""
         if not profile.batch or profile.batch[0] < _FEWEST:
@@ -85,6 +93,7 @@ class Lesson:
             answers = _standardised(answers)
         voters = tuple(dict.fromkeys(str(name) for own in names_of(profile.voter_labels, profile) for name in own))
         votes = votes_to_learn(prepared, voters, np.asarray(answers, dtype=float), bool(np.isfinite(answers).any()))
+        votes = SlicedVotes.of(votes, executor)
         return cls(prepared, voters, votes, copy_sets(profile, voters), weight, seed)
 
     def layout(self, factors: int) -> Layout:
@@ -154,12 +163,13 @@ def learn(
     seed: int = 0,
     resumed: dict[int, Array] | None = None,
     heard: Heard | None = None,
+    executor: Executor | None = None,
 ) -> LearnedPanel:
     """Learn a panel from decisions and what is known of their answers, ``(decision, alternative)``, NaN for nothing."""
     if factors != "auto":
         factors = whole(factors, "factors", least=0)
     weight = real(weight, "weight", 0, 1)
-    lesson = Lesson.of(profile, answers, roles, weight, whole(seed, "seed"))
+    lesson = Lesson.of(profile, answers, roles, weight, whole(seed, "seed"), executor)
     with stretch(0, 0.6):
         layout, found = _learned(lesson, factors, resumed or {}, heard)
     if isinstance(lesson.votes, TwoWay) and lesson.votes.answered.any():

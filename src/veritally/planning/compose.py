@@ -1,9 +1,10 @@
 """How to compose a group: who should spend a budget of looks."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from itertools import product
+from functools import partial
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from veritally.planning.compositions import (
 from veritally.planning.dealing import BLOCK, Circumstances, Dealing, Group
 from veritally.planning.group_comparison import GroupComparison, best_of, clearly_worse, is_reference
 from veritally.votes.labels import require_known
+from veritally.work import check_executor, in_order
 
 _SHARES = (0.1, 0.35, 1.0)  # of the decisions, after which groups that are clearly worse are left
 _MOST_USUAL = 1000  # voters of a usual group that is simulated
@@ -115,7 +117,8 @@ def compose(
     if not tried:
         raise InputError("so many voters cannot share out these looks; give more looks, or fewer voters")
     groups = {**tried, **_usual_groups(now, purse, kinds, homes)}
-    return _narrow(Dealing(now, tuple(groups.values()), seed), purse, instances, executor, progress, finished)
+    dealing = Dealing(now, tuple(groups.values()), seed)
+    return _narrow(dealing, purse, instances, check_executor(executor), progress, finished)
 
 
 def _checked_votes(given: Any) -> list[str]:
@@ -207,8 +210,12 @@ def _narrow(
     return found
 
 
-def _regrets(dealing: Dealing, work: Sequence[tuple[int, int]], executor: Executor | None) -> Iterable[Array]:
+def _regrets(dealing: Dealing, work: Sequence[tuple[int, int]], executor: Executor | None) -> Iterator[Array]:
     """Return the regrets of each group and block, in the order of the work."""
-    if executor is None:
-        return map(dealing.regrets, *zip(*work, strict=True)) if work else ()
-    return executor.map(dealing.regrets, *zip(*work, strict=True), chunksize=_TOGETHER) if work else ()
+    size = 1 if executor is None else _TOGETHER
+    pieces = [work[start : start + size] for start in range(0, len(work), size)]
+    return chain.from_iterable(in_order(partial(_regrets_of, dealing), pieces, executor=executor))
+
+
+def _regrets_of(dealing: Dealing, work: Sequence[tuple[int, int]]) -> list[Array]:
+    return [dealing.regrets(number, block) for number, block in work]
