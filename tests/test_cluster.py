@@ -18,6 +18,7 @@ from veritally import cluster as module
 from veritally.cli import cli
 from veritally.cluster import connected
 from veritally.panel import slices
+from veritally.streams import run
 from veritally.work import worked
 
 SCENARIO = {"voters": 30, "instances": 20_000, "rules": ["borda", "pairwise"]}
@@ -94,6 +95,34 @@ def test_a_panel_is_the_same_to_the_last_bit_also_when_a_worker_is_killed(cluste
     assert victim.wait(60) == -9
     for name in ("slope", "slope_error", "correlation"):
         assert getattr(others, name).tobytes() == getattr(alone, name).tobytes()
+
+
+def test_a_file_is_decided_to_the_same_bytes_also_when_a_worker_is_killed(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "_ROWS_OF_SEARCHES", 100)
+    random = np.random.default_rng(2)
+    ranks = 1 + np.argsort(np.argsort(random.random((100, 3, 3)), axis=-1), axis=-1)
+    votes = vt.to_frame(vt.Profile(ranks=ranks, counts=random.integers(1, 30, ranks.shape)))
+    vt.decide_file(votes, tmp_path / "alone.parquet", sigma=5.0, tau=1.0)
+    victim = cluster.add_worker()
+    with connected(cluster.address) as executor:
+        once_there(executor, 3)
+        others = tmp_path / "others.parquet"
+        vt.decide_file(
+            votes,
+            others,
+            sigma=5.0,
+            tau=1.0,
+            executor=executor,
+            progress=lambda share: victim.kill() if share > 0.3 else None,
+        )
+    assert victim.wait(60) == -9
+    assert others.read_bytes() == (tmp_path / "alone.parquet").read_bytes()
+    votes.write_parquet(tmp_path / "votes.parquet")
+    line = ["decide", str(tmp_path / "votes.parquet"), "--sigma", "5", "--tau", "1", "--out", str(others)]
+    result = CliRunner().invoke(cli, [*line, "--cluster", cluster.address])
+    assert result.exit_code == 0
+    assert others.read_bytes() == (tmp_path / "alone.parquet").read_bytes()
+    assert "with --cluster leave it out" in CliRunner().invoke(cli, [*line, "--cluster", "x", "--workers", "2"]).output
 
 
 def test_a_group_is_composed_alike(cluster):

@@ -7,6 +7,7 @@ from typing import Any
 
 from veritally.cli.progress import progress_bar
 from veritally.cli.screen import say
+from veritally.cluster import connected
 from veritally.errors import InputError, InputWarning
 from veritally.report.sentences import common_noise
 from veritally.streams.run import decide_file
@@ -14,7 +15,7 @@ from veritally.streams.run import decide_file
 _SAID = 20  # warnings
 
 
-def decide_to_file(file: str, out: str, others: Mapping[str, Any], **asked: Any) -> None:
+def decide_to_file(file: str, out: str, others: Mapping[str, Any], cluster: str | None, **asked: Any) -> None:
     """Decide a file, write the answers, and say what was done."""
     for option, given in others.items():
         if given:
@@ -27,9 +28,9 @@ def decide_to_file(file: str, out: str, others: Mapping[str, Any], **asked: Any)
         show(share)
 
     try:
-        with progress_bar(f"Deciding {Path(file).name}") as show:
-            written = decide_file(file, out, **asked, progress=report)
-    except KeyboardInterrupt:
+        with connected(cluster) as executor, progress_bar(f"Deciding {Path(file).name}") as show:
+            written = decide_file(file, out, **asked, executor=executor, progress=report)
+    except (KeyboardInterrupt, InputError):
         if kept.exists():
             done = f"{max(shares, default=0):.0%} is done and kept in {kept}"
             say(f"{done}; to resume, give the same command again", err=True)

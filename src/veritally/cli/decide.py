@@ -12,11 +12,13 @@ import click
 
 from veritally.cli.gate import Gate
 from veritally.cli.options import (
+    cluster_option,
     file_options,
     force_option,
     groups_option,
     lower_is_better_option,
     parse_sigma,
+    refuse_both,
 )
 from veritally.cli.plugins import plugin_option
 from veritally.cli.progress import ProgressDisplay, duration, progress_bar, working
@@ -84,6 +86,7 @@ Examples:
     "same command again.",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Number of processes, with --out. Default: one per core.")
+@cluster_option
 @click.option(
     "--on-error",
     type=click.Choice(["stop", "skip"]),
@@ -225,6 +228,7 @@ def decide(
     seed: int,
     out: str | None,
     workers: int | None,
+    cluster: str | None,
     on_error: Any,
     samples: int | None,
     points: str | None,
@@ -267,10 +271,12 @@ def decide(
 
         others = {"--json": as_json, "--explain": explain, "--report": reports, "--plot": plot, "--without": without}
         others |= {"--require-sure": required is not None, "--groups": groups, "--counts": counts}
+        refuse_both(workers, cluster)
         decide_to_file(
             file,
             out,
             others,
+            cluster,
             rule=rule,
             panel=panel if panel in (None, _LEARN) else read_panel(panel),
             answers=answers,
@@ -288,8 +294,9 @@ def decide(
             **parameters,
         )
         return
-    if workers is not None or on_error != "stop" or answers is not None or panel == _LEARN:
-        raise InputError("--workers, --on-error, --answers and --panel learn are for --out FILE; give that, too")
+    if workers is not None or cluster is not None or on_error != "stop" or answers is not None or panel == _LEARN:
+        options = "--workers, --cluster, --on-error, --answers and --panel learn"
+        raise InputError(f"{options} are for --out FILE; give that, too")
     files, gate = Files(reports, plot, top, title), Gate(required)
     files.check(force)
     sum_of_file = checksum(file) if files.reports else ""
