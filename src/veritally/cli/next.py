@@ -16,8 +16,13 @@ from veritally.io.votes import read
 from veritally.panel.files import read_panel
 from veritally.planning.limits import SOMEBODY
 from veritally.progress import listening
+from veritally.votes.ballots import SingleKind
+from veritally.votes.profile import Profile
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from veritally.planning.limits import Look
     from veritally.planning.plan import Plan
 
 _SHOWN = 5  # single offers, beside the plan
@@ -98,6 +103,7 @@ def next(  # noqa: A001 (the command's name)
     if panel is not None and groups is not None:
         raise InputError("--panel and --groups both say who belongs together; give one of them")
     profile = read(file, groups=groups, **options)
+    _require_plain(profile, file)
     given = {"sigma": None if sigma is None else parse_sigma(sigma), "tau": tau}
     with progress_bar(f"Planning for {Path(file).name}") as show, listening(show):
         plan = next_looks(
@@ -137,7 +143,7 @@ def _print(plan: "Plan") -> None:
         Text(f"Choosing now: right with {percent(plan.sureness)}, expected regret {plan.regret:.3g} ({plan.unit})")
     )
     if plan.looks:
-        screen.print(_table(plan.looks, "Look next", [after for _, after in plan.curve[1:]]))
+        screen.print(_table(plan.tasks, "Look next"))
         screen.print(
             Text(f"All of it: {plan.cost:g} spent, expected regret {plan.regret:.3g} → {plan.regret_after:.3g}")
         )
@@ -147,19 +153,19 @@ def _print(plan: "Plan") -> None:
         screen.print(_table(others, "Worth most, each alone"))
 
 
-def _table(looks: Any, title: str, after: list[float] | None = None) -> Table:
+def _table(looks: "Sequence[Look]", title: str) -> Table:
     """Return looks as a table, one a line."""
     table = Table(box=None, header_style="dim", pad_edge=False, title=title, title_justify="left", title_style="bold")
     for name in ("who", "looks at"):
         table.add_column(name, overflow="fold")
-    for name in ("looks", "cost", "worth", *(["regret then"] if after else [])):
+    for name in ("looks", "cost", "worth"):
         table.add_column(name, justify="right", no_wrap=True)
-    for k, look in enumerate(looks):
+    for look in looks:
         who = f"{look.voter}" if look.voters == 1 else f"{look.voter} ({look.voters})"
         names = list(map(str, look.alternatives))
         at = " against ".join(names) if look.voter != SOMEBODY else ", ".join(names[:3]) + (", …" if names[3:] else "")
-        cells = [who, at, f"{look.looks:,}", f"{look.cost:g}", f"{look.gain:.2g}"]
-        table.add_row(*map(Text, cells), *([f"{after[k]:.3g}"] if after else []))
+        number = f"{look.looks:,}" if look.voters == 1 else f"{look.voters} × {look.each:,}"
+        table.add_row(*map(Text, (who, at, number, f"{look.cost:g}", f"{look.gain:.2g}")))
     return table
 
 
@@ -169,6 +175,14 @@ def _number_or(text: str, read_table: Any, profile: Any) -> Any:
         return float(text)
     except ValueError:
         return read_table(text, profile)
+
+
+def _require_plain(profile: Profile, file: str) -> None:
+    """Refuse what next_looks refuses, in the words of the command."""
+    if profile.batch:
+        raise InputError(f"{file}: has {profile.batch[0]} decisions; looks are planned for one, so give a file of one")
+    if not isinstance(profile.ballots, SingleKind):
+        raise InputError(f"{file}: has votes of several kinds; say with --ballots which of them to plan for")
 
 
 def _require_files(out: str | None, plot: str | None, force: bool) -> None:

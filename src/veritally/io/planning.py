@@ -12,7 +12,7 @@ from veritally.votes.profile import Profile
 
 def read_allowed(source: Any, profile: Profile) -> list[tuple[Any, Any]]:
     """Read who may look at what: the columns ``voter`` and ``alternative``, a row for each pair."""
-    table = _table(source, "who may look at what", ("voter", "alternative"))
+    table = _table(source, "voter and alternative", ("voter", "alternative"))
     voters, alternatives = _names(profile.voters), _names(profile.alternatives)
     return [(voters.get(one, one), alternatives.get(other, other)) for one, other in table.iter_rows()]
 
@@ -20,13 +20,13 @@ def read_allowed(source: Any, profile: Profile) -> list[tuple[Any, Any]]:
 def read_costs(source: Any, profile: Profile) -> dict[Any, float]:
     """Read what a look of each voter costs: the columns ``voter`` and ``cost``."""
     voters = _names(profile.voters)
-    return {voters.get(name, name): cost for name, cost in _numbers(source, "costs", "voter", "cost").items()}
+    return {voters.get(name, name): cost for name, cost in _numbers(source, "cost", "voter", "cost").items()}
 
 
 def read_newcomer(source: Any, profile: Profile) -> dict[Any, float]:
     """Read how often somebody new would look at each alternative: the columns ``alternative`` and ``count``."""
     names = _names(profile.alternatives)
-    given = _numbers(source, "the looks of somebody new", "alternative", "count")
+    given = _numbers(source, "newcomer", "alternative", "count")
     return {names.get(name, name): count for name, count in given.items()}
 
 

@@ -62,16 +62,26 @@ def gain_along(mean: Array, slopes: Array, choose: int = 1) -> Array:
     return np.maximum(np.sum(np.where(there, part, 0), axis=-1), 0)
 
 
-def gain_of_moves(mean: Array, moves: Array, choose: int = 1, chances: Array | None = None) -> Array:
+def gain_of_moves(
+    mean: Array, moves: Array, choose: int = 1, chances: Array | None = None, truths: Array | None = None
+) -> Array:
     """Return the gain of moves of the means, ``(..., move, alternative)``, equally probable or with ``chances``.
 
-    It is measured beside what is chosen now, so that moves that change no choice are worth nothing, however few.
+    It is measured beside what is chosen now, so that moves that change no choice are worth nothing, however few. Where
+    the moves that are found say too much, ``truths`` has those that are to be expected: what is chosen goes by the
+    former, and what it is worth by the latter.
     """
     n = mean.shape[-1]
     now = np.argsort(-mean, axis=-1, kind="stable")[..., :choose]
     moved = mean[..., None, :] + moves
+    if truths is not None:
+        then = np.argsort(-moved, axis=-1, kind="stable")[..., :choose]
+        moved = mean[..., None, :] + truths
+        most = np.sum(np.take_along_axis(moved, then, -1), -1)
     kept = np.sum(np.take_along_axis(moved, np.broadcast_to(now[..., None, :], (*moved.shape[:-1], choose)), -1), -1)
-    if choose == 1:
+    if truths is not None:
+        best = most
+    elif choose == 1:
         best = np.max(moved, axis=-1)
     else:
         best = np.sum(np.partition(moved, n - choose, axis=-1)[..., n - choose :], axis=-1)

@@ -50,6 +50,11 @@ class Look(NamedTuple):
     gain: float
 
     @property
+    def each(self) -> int:
+        """How many looks each of the voters makes."""
+        return self.looks // self.voters
+
+    @property
     def per_cost(self) -> float:
         """The gain for each unit of cost."""
         return self.gain / self.cost
@@ -155,6 +160,10 @@ class Limits:
             for j in range(n):
                 found += self._blocks(NEW, 1, _row((j,), n), self._cost(SOMEBODY), 1)
         if not found:
+            if self.budget < self.cheapest:
+                raise InputError(
+                    f"no look can be made: the cheapest costs {self.cheapest:g}, the budget is {self.budget:g}"
+                )
             raise InputError("no look can be made: the budget, the limits or who may look at what rule all of them out")
         who, several, added, number, costs = zip(*found, strict=True)
         return Looks(np.array(who), np.array(several), np.stack(added), np.array(number, float), np.array(costs, float))

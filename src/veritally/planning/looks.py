@@ -55,12 +55,18 @@ class Looks(NamedTuple):
 class Results(NamedTuple):
     """What looks may lead to: chances ``(look, result)``, and how the means move, ``(look, result, n)``.
 
-    Where it is one number, means move by ``slopes``, ``(look, n)``, times a standard normal.
+    Where it is one number, means move by ``slopes``, ``(look, n)``, times a standard normal. Where the means that are
+    found then are not what is to be expected, ``truths`` has how these move.
     """
 
     chances: Array
     moves: Array
     slopes: Array | None = None
+    truths: Array | None = None
+
+    def centred(self, moves: Array) -> Array:
+        """Return moves less their mean: what is expected is known already."""
+        return moves - np.sum(self.chances[..., None] * moves, axis=1, keepdims=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,17 +153,19 @@ class Situation:
                 return np.asarray(gain_along(every, results.slopes, self.choose))
             return self._gains_of_normals(self.planned + results.slopes[..., None] * results.slopes[:, None, :])
         if not self.planned.any():
-            return gain_of_moves(every, results.moves, self.choose, results.chances)
+            return gain_of_moves(every, results.moves, self.choose, results.chances, results.truths)
         before = np.matmul(normals(len(mean), _PLANNED), root(self.planned))  # (draw, n)
         base = float(gain_of_moves(mean, before, self.choose))
         size = max(1, _AT_ONCE // (before.size * results.moves.shape[1]))
         gains = []
         for start in range(0, len(looks.number), size):
             some = slice(start, start + size)
-            together = before[:, None] + results.moves[some, None]  # (look, draw, result, n)
             chances = np.repeat(results.chances[some, None] / len(before), len(before), axis=1)
-            moves = together.reshape(len(together), -1, len(mean))
-            gains.append(gain_of_moves(every[some], moves, self.choose, chances.reshape(len(together), -1)))
+            moves, truths = (
+                None if x is None else (before[:, None] + x[some, None]).reshape(len(chances), -1, len(mean))
+                for x in (results.moves, results.truths)  # (look, draw × result, n)
+            )
+            gains.append(gain_of_moves(every[some], moves, self.choose, chances.reshape(len(chances), -1), truths))
         return np.concat(gains) - base
 
     def after(self, looks: Looks) -> "Situation":
@@ -178,11 +186,10 @@ class Situation:
         if isinstance(self.rows, Pairs):
             results = self._verdicts(looks)
         elif isinstance(self.rows, Ordinal):
-            results = self._ballots(looks)
+            return self._ballots(looks)
         else:
             results = self._numbers(looks)
-        drift = np.sum(results.chances[..., None] * results.moves, axis=1, keepdims=True)
-        return results._replace(moves=results.moves - drift)  # what is expected is known already
+        return results._replace(moves=results.centred(results.moves))
 
     def _more(self, looks: Looks) -> Array:
         """Return how much more ballots tell after looks, Δ, ``(look, n, n)``."""
@@ -224,9 +231,13 @@ class Situation:
         ]
         size = max(own.chances.shape[1] for _, own in parts)
         chances, moves = np.zeros((len(new), size)), np.zeros((len(new), size, looks.added.shape[-1]))
+        truths = np.zeros_like(moves)
         for where, own in parts:
-            chances[where, : own.chances.shape[1]], moves[where, : own.chances.shape[1]] = own.chances, own.moves
-        return Results(chances, moves)
+            some = where, slice(own.chances.shape[1])
+            centred = own.centred(own.moves if own.truths is None else own.truths)
+            chances[some], truths[some] = own.chances, centred
+            moves[some] = centred if own.truths is None else own.moves
+        return Results(chances, moves, truths=truths)
 
     def _next_ballots(self, looks: Looks) -> Results:
         voters, place = np.unique(looks.voter, return_inverse=True)
@@ -235,7 +246,8 @@ class Situation:
         behind = Behind.of(self.knowledge, rows, self.pull[voters])
         at = np.argmax(looks.added, axis=-1)
         times = np.max(looks.added, axis=-1)
-        return Results(*new_ballots(self.knowledge, behind, place, at, times))
+        chances, moves, truths = new_ballots(self.knowledge, behind, place, at, times)
+        return Results(chances, moves, truths=truths)
 
     def _first_ballots(self, looks: Looks) -> Results:
         rows = self.offered(looks).with_counts(looks.added)

@@ -2,13 +2,17 @@
 
 A ranking hides the means behind it. They are drawn given the ballot and what is known otherwise. More looks move the
 mean of one alternative, and with it that alternative to another place; the others keep their order. So there are only
-as many new ballots as there are places. Each has a chance, and moves the means of the truths by
+as many new ballots as there are places. Each has a chance. Who decides again, with the new ballot in place of the
+former one, finds the means moved by
 
     C (g(new) − g(old)),
 
-where g is the gradient of the log-probability of a ballot, given what all others say.
+where g is the gradient of the log-probability of a ballot, given what all others say. But the former ballot is not
+forgotten by the world: where the new one contradicts it, the truths have moved less than that. So what is chosen
+afterwards goes by these moves, and what it is worth by the truths that are expected given both ballots.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -40,8 +44,14 @@ class Behind(NamedTuple):
         Of the ballots, there.
     means
         Draws of voters' means, ``(voter, draw, n)``; 0 for what was not seen.
-    lasting
-        The variance of a voter's own lasting error, ``(voter, n)``.
+    truths
+        Where the truths are expected, given these means, ``(voter, draw, n)``, but for what is the same for all draws.
+    limit
+        What voters' means are expected to tend to with very many looks, given these means, ``(voter, draw, n)``.
+    left
+        The variance of that, ``(voter, n)``.
+    along
+        Its covariance with the truths, ``(voter, truth, n)``.
     variance
         The variance of one look, ``(n,)``.
     """
@@ -50,7 +60,10 @@ class Behind(NamedTuple):
     cavity: Seen
     gradient: Array
     means: Array
-    lasting: Array
+    truths: Array
+    limit: Array
+    left: Array
+    along: Array
     variance: Array
 
     @classmethod
@@ -63,49 +76,98 @@ class Behind(NamedTuple):
         lasting = np.maximum(far**2 - variance / _MANY, 0)
         deviation = np.sqrt(knowledge.tilted_variance(rows, cavity))
         means = _behind(rows.tiers, cavity.mean, deviation)
-        return cls(rows, cavity, knowledge.gradient(rows, cavity), means, lasting, variance)
+        # What tends to the limit, with the means now: B = Z + lasting errors, beside their own covariance K.
+        there, each = rows.counts > 0, np.eye(rows.counts.shape[-1])
+        tending = cavity.covariance + lasting[..., None] * each
+        noise = variance / np.where(there, rows.counts, 1 / _MANY)
+        whole = tending + noise[..., None] * each
+        centred = np.where(there[:, None], means - cavity.mean[:, None], 0)
+        told = np.linalg.solve(whole, np.swapaxes(centred, -1, -2))
+        known = np.linalg.solve(whole, tending)
+        return cls(
+            rows,
+            cavity,
+            knowledge.gradient(rows, cavity),
+            means,
+            np.swapaxes(np.matmul(cavity.crossed, told), -1, -2),
+            cavity.mean[:, None] + np.swapaxes(np.matmul(tending, told), -1, -2),
+            np.maximum(np.diagonal(tending, axis1=-2, axis2=-1) - np.sum(tending * known, axis=-2), _TAIL),
+            cavity.crossed - np.matmul(cavity.crossed, known),
+            variance,
+        )
 
 
 def new_ballots(
     knowledge: Knowledge, behind: Behind, voter: Array, alternative: Array, looks: Array
-) -> tuple[Array, Array]:
-    """Return chances ``(look, ballot)`` and moves of the means ``(look, ballot, n)`` of what ballots may follow.
+) -> tuple[Array, Array, Array]:
+    """Return what ballots may follow: chances, moves of the means that are found then, and those of the truths.
 
+    They are ``(look, ballot)``, ``(look, ballot, n)``, and so again (but for the mean of each look).
     ``voter``, ``alternative`` and ``looks`` say who looks at what how often.
     """
     n = knowledge.alternatives
     rows = behind.rows.take_voters(voter)
     assert isinstance(rows, Ordinal)
-    seen, order = behind.cavity.take(voter), np.arange(len(voter))
-    before = rows.counts[order, alternative]
-    within = np.maximum(knowledge.tilted_variance(rows.with_counts(np.ones_like(rows.counts)), seen), _TAIL)
-    within = within[order, alternative] - behind.lasting[voter, alternative] - behind.variance[alternative]
-    # What the voter's mean tends to: what is seen of the truth and the voter's own lasting error, given the mean now.
-    own = behind.means[voter, :, alternative]  # (look, draw)
-    prior = (np.maximum(within, _TAIL) + behind.lasting[voter, alternative])[:, None]
-    share = prior * before[:, None] / (prior * before[:, None] + behind.variance[alternative][:, None])
-    centre = seen.mean[order, alternative][:, None]
-    limit, left = centre + share * (own - centre), prior * (1 - share)
-    # The mean after more looks.
+    before = rows.counts[np.arange(len(voter)), alternative]
+    # The mean after more looks, (look, draw); they show what the mean tends to.
+    own, limit = behind.means[voter, :, alternative], behind.limit[voter, :, alternative]
     part = (looks / (before + looks))[:, None]
-    middle = np.where(before[:, None] > 0, own + part * (limit - own), limit)
-    width = part * np.sqrt(left + behind.variance[alternative][:, None] / looks[:, None])
+    deviation = np.sqrt(behind.left[voter, alternative] + behind.variance[alternative] / looks)[:, None]
     # The ballots that may follow, with what the others have.
     here = np.arange(n) == alternative[:, None]
     others = np.where((rows.counts > 0) & ~here, 1.0, np.nan)[:, None, :] * behind.means[voter]
-    chance = (_favourites if isinstance(rows, TopChoices) else _places)(others, here, middle, width)
-    look, which = np.nonzero(chance > _RARE)
-    some = rows.with_counts(rows.counts + looks[:, None] * here).take_voters(look)
+    follow = _favourites if isinstance(rows, TopChoices) else _places
+    each, shown = follow(others, here, own + part * (limit - own), part * deviation)
+    chance = np.mean(each, axis=1)
+    along = behind.along[voter, :, alternative] / deviation
+    truths = np.matmul(np.swapaxes(each, -1, -2), behind.truths[voter]) / each.shape[1]
+    truths = truths + np.mean(shown, axis=1)[..., None] * along[:, None]
+    truths = np.where((chance > _RARE)[..., None], truths / np.maximum(chance, _RARE)[..., None], 0)
+    chance = np.where(chance > _RARE, chance, 0)
+    moves = _moves(knowledge, behind, voter, alternative, looks, chance > 0)
+    return chance / np.sum(chance, axis=-1, keepdims=True), moves, truths
+
+
+def _moves(
+    knowledge: Knowledge, behind: Behind, voter: Array, alternative: Array, looks: Array, possible: Array
+) -> Array:
+    """Return how possible ballots, ``(look, ballot)``, move the means that are found, ``(look, ballot, n)``.
+
+    The number of looks matters only by the noise that they leave, so that moves are found for the fewest and the most
+    looks of a voter at an alternative, and lie between for others. That is enough to tell what will be chosen.
+    """
+    n = knowledge.alternatives
+    cell, place = np.unique(voter * n + alternative, return_inverse=True)
+    any_of = np.zeros((len(cell), possible.shape[-1]), dtype=bool)
+    np.logical_or.at(any_of, place, possible)
+    fewest, most = np.full(len(cell), np.inf), np.zeros(len(cell))
+    np.minimum.at(fewest, place, looks)
+    np.maximum.at(most, place, looks)
+    low, high = (_moves_after(knowledge, behind, cell // n, cell % n, x, any_of)[place] for x in (fewest, most))
+    before = behind.rows.counts[voter, alternative]
+    first, noise, last = (1 / (before + x) for x in (fewest[place], looks, most[place]))
+    share = np.where(first > last, (noise - last) / np.where(first > last, first - last, 1), 0)
+    return np.asarray(high + share[:, None, None] * (low - high))
+
+
+def _moves_after(
+    knowledge: Knowledge, behind: Behind, voter: Array, alternative: Array, looks: Array, possible: Array
+) -> Array:
+    """Return how possible ballots move the means that are found, each after so many looks."""
+    rows, n = behind.rows.take_voters(voter), knowledge.alternatives
+    here = np.arange(n) == alternative[:, None]
+    cell, which = np.nonzero(possible)
+    some = rows.with_counts(rows.counts + looks[:, None] * here).take_voters(cell)
     if isinstance(rows, TopChoices):
         means = (np.arange(n) == which[:, None]).astype(float)
     else:  # it stands below so many of the others
-        means = np.where(here[look], 0.5 - which[:, None], _spaced(np.where(here, np.nan, -rows.tiers))[look])
-    apart = seen.take(look)
-    change = knowledge.gradient(voting(some, means), apart) - behind.gradient[voter[look]]
-    moves = np.zeros((*chance.shape, n))
-    moves[look, which] = np.matmul(apart.crossed, change[..., None])[..., 0]
-    chance = np.where(chance > _RARE, chance, 0)
-    return chance / np.sum(chance, axis=-1, keepdims=True), moves
+        assert isinstance(rows, Ordinal)
+        means = np.where(here[cell], 0.5 - which[:, None], _spaced(np.where(here, np.nan, -rows.tiers))[cell])
+    apart = behind.cavity.take(voter[cell])
+    change = knowledge.gradient(voting(some, means), apart) - behind.gradient[voter[cell]]
+    moves = np.zeros((*possible.shape, n))
+    moves[cell, which] = np.matmul(apart.crossed, change[..., None])[..., 0]
+    return moves
 
 
 def first_ballots(knowledge: Knowledge, rows: Ordinal) -> tuple[Array, Array]:
@@ -118,22 +180,27 @@ def first_ballots(knowledge: Knowledge, rows: Ordinal) -> tuple[Array, Array]:
     return np.full((number, _DRAWS), 1 / _DRAWS), moves.reshape(number, _DRAWS, n)
 
 
-def _places(others: Array, here: Array, middle: Array, width: Array) -> Array:
-    """Return the chance that one comes to stand below so many of the others, ``(look, place)``."""
+def _places(others: Array, here: Array, middle: Array, width: Array) -> tuple[Array, Array]:
+    """Return the chance that one comes to stand below so many of the others, ``(look, draw, place)``.
+
+    With it the part that this has in the mean of what looks show, in standard deviations: ∫ z φ(z) dz over that place.
+    """
     falling = -np.sort(-np.where(np.isnan(others), -np.inf, others), axis=-1)[..., :-1]  # unseen last, and itself
-    below = ndtr((falling - middle[..., None]) / width[..., None])
-    ends = np.ones((*below.shape[:-1], 1)), np.zeros((*below.shape[:-1], 1))
-    edges = np.concat([ends[0], below, ends[1]], axis=-1)
-    return np.mean(edges[..., :-1] - edges[..., 1:], axis=1)
+    z = (falling - middle[..., None]) / width[..., None]
+    ends = np.full((*z.shape[:-1], 1), np.inf)
+    edges = np.concat([ends, z, -ends], axis=-1)
+    below, density = ndtr(edges), np.exp(-(edges**2) / 2) / math.sqrt(2 * math.pi)
+    return below[..., :-1] - below[..., 1:], density[..., 1:] - density[..., :-1]
 
 
-def _favourites(others: Array, here: Array, middle: Array, width: Array) -> Array:
-    """Return the chance of each to be the favourite, ``(look, n)``."""
+def _favourites(others: Array, here: Array, middle: Array, width: Array) -> tuple[Array, Array]:
+    """Return the chance of each to be the favourite, ``(look, draw, n)``, and its part as :func:`_places` does."""
     others = np.where(np.isnan(others), -np.inf, others)
     best = np.max(others, axis=-1)
-    below = ndtr((best - middle) / width)
-    kept = np.mean(below[..., None] * (others == best[..., None]), axis=1)
-    return np.where(here, np.mean(1 - below, axis=1)[:, None], kept)
+    z = (best - middle) / width
+    below, density = ndtr(z)[..., None], (np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi))[..., None]
+    kept, mine = others == best[..., None], here[:, None]
+    return np.where(mine, 1 - below, below * kept), np.where(mine, density, -density * kept)
 
 
 def _spaced(score: Array) -> Array:

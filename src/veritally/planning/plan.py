@@ -24,8 +24,8 @@ from veritally.votes.ballots import SingleKind
 from veritally.votes.profile import Profile
 
 _OFFERED = 300  # looks that are valued in full
-_SHORT = 100  # looks that are valued again after each that is planned
-_STEPS = 20  # into which a budget is parted, about: smaller blocks are not planned
+_SHORT = 100  # large blocks, and as many small ones, that are valued again after each that is planned
+_STEPS = 20  # into which a budget is parted, about: smaller blocks are planned only where no large one is worth it
 _MOST_STEPS = 100
 _NOTHING = 1e-6  # of expected regret: what looks cannot be worth less than
 Stop: TypeAlias = Literal["budget", "round", "limits", "steps", "sure", "nothing"]
@@ -92,16 +92,25 @@ class Plan:
             return f"Stop: what is chosen is best with {percent(self.sureness)} already."
         return _REASONS[self.stop]
 
+    @property
+    def tasks(self) -> tuple[Look, ...]:
+        """The planned looks, those of the same voter at the same added up; what is to be done first stands first."""
+        found: dict[tuple[Any, ...], Look] = {}
+        for look in self.looks:
+            new = look.voter == SOMEBODY  # who is another person each time
+            key = (look.voter, look.alternatives, look.each if new else None)
+            if (before := found.get(key)) is not None:
+                voters = before.voters + look.voters if new else look.voters
+                sums = {name: getattr(before, name) + getattr(look, name) for name in ("looks", "cost", "gain")}
+                look = look._replace(voters=voters, **sums)
+            found[key] = look
+        return tuple(found.values())
+
     def assignments(self, backend: str = "polars") -> Any:
-        """Return a frame of who looks at what how often, looks of the same voter at the same added up."""
-        rows: dict[tuple[Any, str, int], list[Any]] = {}
-        for number, look in enumerate(self.looks):
-            at = " / ".join(map(str, look.alternatives))
-            apart = number if look.voter == SOMEBODY else 0  # who is another person each time
-            row = rows.setdefault((look.voter, at, apart), [str(look.voter), look.voters, at, 0])
-            row[-1] += look.looks // look.voters
+        """Return a frame of the tasks: who looks at what how often; looks are those of each of the voters."""
+        rows = [(str(one.voter), one.voters, " / ".join(map(str, one.alternatives)), one.each) for one in self.tasks]
         names = ("voter", "voters", "alternative", "looks")
-        return framed({name: [row[k] for row in rows.values()] for k, name in enumerate(names)}, backend)
+        return framed({name: [row[k] for row in rows] for k, name in enumerate(names)}, backend)
 
     def to_frame(self, backend: str = "polars") -> Any:
         """Return the planned looks as a frame, in the order in which they were chosen."""
@@ -224,7 +233,8 @@ def next_looks(
     planned: tuple[Look, ...] = ()
     stop: Stop = "sure"
     if until is None or sureness < until or not outcome.profile.ballots.mask.all():  # what nobody saw may be best
-        short = order[:_SHORT]
+        large = looks.number[order] >= _least(looks, budget)
+        short = np.concat([order[large][:_SHORT], order[~large][:_SHORT]])
         planned, stop = _planned(situations, limits, looks.take(short), gains[short], unit, price, _NOTHING * now)
     after = now - sum(look.gain for look in planned)
     in_sigma = outcome.distance_unit != "votes"
@@ -244,7 +254,9 @@ def _planned(
         left = limits.allowed(looks, used)
         if not left.any():
             return tuple(planned), limits.used_up(looks, used)
-        for some in (left & large, left):  # small blocks only where no large one is worth its cost
+        if not np.any(left & large):  # what is left is parted anew
+            large = looks.number >= _least(looks, limits.budget - used.cost)
+        for some in (left & large, left & ~large):  # small blocks only where no large one is worth its cost
             gains = np.zeros(len(left))
             if some.any():
                 gains[some] = known[some] if not planned else situations.gains(looks.take(some)) / unit
