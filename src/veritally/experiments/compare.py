@@ -263,5 +263,5 @@ def _rules_and_baseline(
     rule_set = RuleSet.of(rules, kind, n)
     if baseline is None:
         return rule_set, next((name for name in _BASELINES if name in rule_set.labels), rule_set.labels[0])
-    named = Entry.of(baseline).label
-    return RuleSet.of([*rule_set.labels, named], kind, n), named
+    named = Entry.of(baseline)
+    return RuleSet.of([*rule_set.entries, named], kind, n), named.label
