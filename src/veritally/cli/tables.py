@@ -10,7 +10,9 @@ from veritally.cli.screen import Text
 from veritally.rules.info import RuleInfo
 
 if TYPE_CHECKING:
+    from veritally.document import Table as Shown
     from veritally.experiments.compare import Comparison
+    from veritally.experiments.sweep import Sweep
     from veritally.experiments.tables import Reproduction
 
 _WIDEST = 120  # of a table of numbers, which rather wraps than loses digits
@@ -34,15 +36,23 @@ def print_rules(rules: Iterable[RuleInfo]) -> None:
 
 def print_comparison(comparison: "Comparison") -> None:
     """Print a rule in each line, that of the lowest regret first."""
+    _print_table(comparison.table(), f"{comparison.about}; ± standard errors; * may have the lowest regret (95%)")
+
+
+def print_sweep(sweep: "Sweep") -> None:
+    """Print the regrets: a rule in each line, a level in each column."""
+    _print_table(sweep.table(), f"Regret ± standard error; {sweep.about}; * may be the lowest at its level (95%)")
+
+
+def _print_table(shown: "Shown", heading: str) -> None:
     console = Console(highlight=False)
     console.width = max(console.width, _WIDEST)
-    shown = comparison.table()
     table = Table(box=None, header_style="dim", pad_edge=False)
     for column, title in enumerate(shown.header):
         table.add_column(title, justify="right" if column else "left", no_wrap=True)
     for row in filter(None, shown.rows):
         table.add_row(*(Text(cell.lines[0], style="bold green" if cell.bold else "") for cell in row))
-    console.print(Text(f"{comparison.about}; ± standard errors; * may have the lowest regret (95%)"))
+    console.print(Text(heading))
     console.print(table)
 
 

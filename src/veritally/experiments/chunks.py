@@ -177,16 +177,16 @@ def _enter() -> None:
 
 
 def running_sums(chunks: Sequence[Chunk], workers: int = 1) -> Iterator[tuple[Chunk, MeasureSums]]:
-    """Do the chunks of one scenario, yielding after each the sum of all from the first on, in their order."""
+    """Do the chunks of scenarios, one after the other, yielding after each the sum of its scenario so far."""
     finished = run_chunks(chunks, workers)
     early: dict[int, MeasureSums] = {}
     total: MeasureSums | None = None
     for chunk in chunks:
-        while chunk.start not in early:
+        while id(chunk) not in early:
             other, sums = next(finished)
-            early[other.start] = sums
-        part = early.pop(chunk.start)
-        total = part if total is None else total + part
+            early[id(other)] = sums
+        part = early.pop(id(chunk))
+        total = part if total is None or chunk.start == 0 else total + part
         yield chunk, total
 
 
