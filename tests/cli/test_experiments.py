@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -129,7 +130,13 @@ def test_reproduce_prints_tables_that_fit_and_writes_a_report(tmp_path):
     )
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert lines[0].strip() == "low-variance: regret"
+    assert lines[0] == "low-variance: regret ± standard error; below, the published regret and z"
+    rows = pl.read_csv(tmp_path / "r" / "results.csv").filter(pl.col("rule") == "pairwise").rows(named=True)
+    place = next(i for i, line in enumerate(lines) if line.startswith("pairwise "))
+    assert lines[place].split() == ["pairwise", *(f"{row['regret']:.4f}±{row['se']:.4f}" for row in rows)]
+    beside = " ".join(f"{row['published']:.4f} ({row['z']:+.1f}){'!' * (abs(row['z']) > 3)}" for row in rows)
+    assert " ".join(lines[place + 1].split()) == beside
+    assert beside.startswith("0.1711 (")  # as printed in the paper
     assert any(line.startswith("plurality+arithmetic-sqrt ") for line in lines)
     assert max(map(len, lines[:-1])) <= 80
     assert "published cells lie within 3 standard errors" in result.output

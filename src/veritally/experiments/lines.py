@@ -51,11 +51,11 @@ def picture(width: float, rows: int, ratio: float = 0.69, **settings: Any) -> It
         yield figure, figure.subplots()
 
 
-def draw_lines(ax: Any, lines: Sequence[Line]) -> None:
+def draw_lines(ax: Any, lines: Sequence[Line], marker: str = "o") -> None:
     """Draw lines with bands of two standard errors to each side, on log axes where the numbers span much."""
     width = letters(ax.figure.get_figwidth()) / 7.5
     for line in lines:
-        ax.plot(line.x, line.y, line.style, color=line.colour, linewidth=width, marker="o", markersize=2 * width)
+        ax.plot(line.x, line.y, line.style, color=line.colour, linewidth=width, marker=marker, markersize=2 * width)
     if spans_much([x for line in lines for x in line.x]):
         ax.set_xscale("log")
     y = np.array([line.y for line in lines])
