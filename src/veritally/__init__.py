@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from veritally.citation import cite
     from veritally.experiments.compare import Comparison, compare
     from veritally.experiments.reproduce import reproduce
+    from veritally.experiments.sweep import Sweep
     from veritally.io.answers import read_answers
     from veritally.io.pref_voting import from_pref_voting
     from veritally.io.truth import read_truth, write_truth
@@ -58,6 +59,7 @@ __all__ = [
     "Scenario",
     "Status",
     "SumRule",
+    "Sweep",
     "TieError",
     "Trials",
     "cite",
@@ -99,6 +101,7 @@ _LATER = {
     "GroupComparison": "planning.group_comparison",
     "Plan": "planning.plan",
     "Scenario": "model",
+    "Sweep": "experiments.sweep",
     "Trials": "model",
     "cite": "citation",
     "compare": "experiments.compare",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veritally.checks import usable_path
+from veritally.checks import real, usable_path
 from veritally.errors import InputError
 from veritally.files import refuse_to_replace, write_whole
 from veritally.outcome import Outcome
@@ -23,13 +23,17 @@ if TYPE_CHECKING:
     from veritally.planning.group_comparison import GroupComparison
     from veritally.planning.plan import Plan
 
+PAGE, COLUMN = 8.0, 3.3
+"""Widths of pictures in inches: of a page, and of one of two columns of a paper."""
+
 # Okabe & Ito's colours, told apart by colour-blind readers too; black and yellow left out.
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933", "#882255")
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933", "#882255")
 _OTHERS = "#BBBBBB"
-_LINES = ("-", "--", ":")
+LINES = ("-", "--", ":")
 _MOST_PANELS = 24
 _MOST_ROWS, _FEWER_ROWS = 60, 40  # alternatives that are shown unasked, and how many of more than that
-_PAGE = 8.0  # inches
+_HIGHEST = 8.0  # inches of a picture of rows
+_NARROW = 5.0  # inches below which letters are small, and dots close, as for print
 _MARK = "Made by veritally"
 # Where a format says what made a picture.
 _MAKER = {"png": "Software", "svg": "Creator", "pdf": "Creator", "ps": "Creator", "eps": "Creator"}
@@ -73,24 +77,25 @@ def _shown(number: int, top: int | None) -> int:
 
 def _row_height(rows: int) -> float:
     """Return the height of a row in inches: many share the height of a page."""
-    return max(0.16, min(0.38, _PAGE / rows))
+    return max(0.16, min(0.38, _HIGHEST / rows))
 
 
-def save_comparison(comparison: "Comparison", path: str | PathLike[str]) -> None:
+def save_comparison(comparison: "Comparison", path: str | PathLike[str], width: float = PAGE) -> None:
     """Save a picture of a comparison: the regret of each rule, with two standard errors to each side."""
     rows = comparison.rows()
-    with _picture(path, [1.2 + 0.26 * len(rows)]) as (ax,):
+    scale = letters(width) / letters(PAGE)
+    with _picture(path, [scale * (1.2 + 0.26 * len(rows))], width=width) as (ax,):
         for y, row in enumerate(rows):
-            colour = _COLOURS[0] if row["best"] else "black"
+            colour = COLOURS[0] if row["best"] else "black"
             ax.errorbar(row["regret"], y, xerr=2 * (row["se"] or 0), fmt="o", color=colour, markersize=4, linewidth=1)
         ax.set_yticks(range(len(rows)), [row["rule"] for row in rows])
         for label, row in zip(ax.get_yticklabels(), rows, strict=True):
-            label.set_color(_COLOURS[0] if row["best"] else "black")
+            label.set_color(COLOURS[0] if row["best"] else "black")
         ax.tick_params(axis="y", length=0)
         ax.invert_yaxis()
         ax.set_xlim(left=0)
         ax.set_title(comparison.about, loc="left", fontsize="medium")
-        ax.set_xlabel("regret ± 2 standard errors; blue: may be the lowest")
+        ax.set_xlabel(f"regret ± 2 standard errors{'; ' if width >= _NARROW else chr(10)}blue: may be the lowest")
 
 
 def save_panel(panel: "LearnedPanel", path: str | PathLike[str]) -> None:
@@ -114,7 +119,7 @@ def save_panel(panel: "LearnedPanel", path: str | PathLike[str]) -> None:
                 yerr=spread,
                 xerr=1.96 * leaning[2],
                 fmt="o",
-                color=_COLOURS[0],
+                color=COLOURS[0],
                 ecolor=_OTHERS,
                 markersize=4,
                 linewidth=1,
@@ -129,7 +134,7 @@ def save_panel(panel: "LearnedPanel", path: str | PathLike[str]) -> None:
             skill.axvline(0, color=_OTHERS, linewidth=0.8)
         else:
             rows = range(many)
-            skill.errorbar(panel.slope[order], rows, xerr=spread[order], fmt="o", color=_COLOURS[0], markersize=4)
+            skill.errorbar(panel.slope[order], rows, xerr=spread[order], fmt="o", color=COLOURS[0], markersize=4)
             skill.set_yticks(rows, [names[i] for i in order])
             skill.invert_yaxis()
             skill.set_xlabel("skill with 95% intervals: 0 is chance")
@@ -147,7 +152,7 @@ def save_curve(curve: Sequence[tuple[int, float, float]], path: str | PathLike[s
     steps, losses, accuracies = zip(*curve, strict=True)
     with _picture(path, [2.2, 2.2]) as axes:
         for ax, values, what in zip(axes, (losses, accuracies), ("running loss", "running accuracy"), strict=True):
-            ax.plot(steps, values, color=_COLOURS[0], linewidth=1.5)
+            ax.plot(steps, values, color=COLOURS[0], linewidth=1.5)
             ax.set_ylabel(what)
             ax.grid(axis="y", linewidth=0.3)
         axes[-1].set_xlabel("mini-batches")
@@ -175,7 +180,7 @@ def save_curves(
         for ax, (title, curves) in zip(axes, panels.items(), strict=True):
             for number, (name, points) in enumerate(curves.items()):
                 x, y, error = (np.array(each, dtype=float) for each in zip(*points, strict=True))
-                style = {"color": _COLOURS[number % len(_COLOURS)], "linestyle": _LINES[number // len(_COLOURS) % 3]}
+                style = {"color": COLOURS[number % len(COLOURS)], "linestyle": LINES[number // len(COLOURS) % 3]}
                 ax.errorbar(x, y, yerr=2 * error, marker="o", markersize=3, linewidth=1.2, label=name, **style)
             ax.set_xscale("log")
             ticks = sorted({x for points in curves.values() for x, _, _ in points})
@@ -192,8 +197,8 @@ def save_plan(plan: "Plan", path: str | PathLike[str]) -> None:
     """Save a picture of a plan: expected regret against what is spent, and where it ends."""
     spent, regret = zip(*plan.curve, strict=True)
     with _picture(path, [3.2]) as (ax,):
-        ax.plot(spent, regret, color=_COLOURS[0], linewidth=1.8, marker="o", markersize=3)
-        ax.plot(spent[-1:], regret[-1:], color=_COLOURS[5], marker="s", markersize=8)
+        ax.plot(spent, regret, color=COLOURS[0], linewidth=1.8, marker="o", markersize=3)
+        ax.plot(spent[-1:], regret[-1:], color=COLOURS[5], marker="s", markersize=8)
         ax.annotate(plan.reason, (spent[-1], regret[-1]), (-6, 12), textcoords="offset points", ha="right")
         ax.set_ylim(bottom=0)
         ax.set_xlabel("spent")
@@ -219,22 +224,35 @@ def require_picture(path: str | PathLike[str], force: bool = True) -> None:
         refuse_to_replace(Path(path), lambda found: _MARK.encode() in found.read_bytes())
 
 
+def letters(width: Any) -> float:
+    """Return the size of letters, in points, that suits a picture so many inches wide."""
+    return 7.5 if real(width, "the width of a picture in inches", least=2, most=40) < _NARROW else 10.0
+
+
 @contextmanager
-def _picture(path: str | PathLike[str], heights: list[float], title: str | None = None) -> Iterator[Any]:
+def _picture(
+    path: str | PathLike[str], heights: list[float], title: str | None = None, width: float = PAGE
+) -> Iterator[Any]:
     """Yield axes, one below the other, and save them once they are drawn on."""
     require_picture(path)
     import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context({"axes.spines.top": False, "axes.spines.right": False, "axes.spines.left": False}):
-        figure = Figure(figsize=(8, sum(heights) + (0.4 if title else 0)), layout="constrained")
+    settings: Any = {f"axes.spines.{side}": False for side in ("top", "right", "left")}
+    with matplotlib.rc_context(settings | {"font.size": letters(width)}):
+        figure = Figure(figsize=(width, sum(heights) + (0.4 if title else 0)), layout="constrained")
         if title:
             figure.suptitle(_plain(title), x=0.01, ha="left", fontsize="large", wrap=True)
         yield figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
-        buffer = io.BytesIO()
-        suffix = Path(path).suffix.lower().lstrip(".")
-        maker = {_MAKER[suffix]: _MARK} if suffix in _MAKER else None
-        figure.savefig(buffer, format=suffix, dpi=150, metadata=maker)
+        write_picture(figure, path)
+
+
+def write_picture(figure: Any, path: str | PathLike[str]) -> None:
+    """Save a figure; a narrow one has more dots an inch, since it is for print."""
+    buffer = io.BytesIO()
+    suffix = Path(path).suffix.lower().lstrip(".")
+    maker = {_MAKER[suffix]: _MARK} if suffix in _MAKER else None
+    figure.savefig(buffer, format=suffix, dpi=300 if figure.get_figwidth() < _NARROW else 150, metadata=maker)
     write_whole(path, buffer.getvalue())
 
 
@@ -249,7 +267,7 @@ def draw_belief(outcome: Outcome, ax: Any, top: int | None = None) -> None:
     rows = np.arange(len(order))
     distances = (belief.distance, belief.distance_low, belief.distance_high)
     distance, low, high, best = (np.asarray(x)[order] for x in (*distances, belief.p_among(k)))
-    colours = [_COLOURS[2] if rank < k else _COLOURS[0] for rank in range(len(order))]
+    colours = [COLOURS[2] if rank < k else COLOURS[0] for rank in range(len(order))]
     ax.axvline(0, color="black", linewidth=0.8)
     ax.hlines(rows, -high, -low, color=colours, linewidth=2.5)
     ax.scatter(-distance, rows, color=colours, s=36, zorder=3)
@@ -285,8 +303,8 @@ def draw(outcome: Outcome, ax: Any, top: int | None = None) -> None:
     weights = raw[:, columns]
     voters = outcome.profile.voters
     influence = np.argsort(-np.abs(weights).sum(axis=1), kind="stable")
-    named, others = influence[: len(_COLOURS)], influence[len(_COLOURS) :]
-    bands = [(_short(voters[i], 24), weights[i], colour) for i, colour in zip(named, _COLOURS, strict=False)]
+    named, others = influence[: len(COLOURS)], influence[len(COLOURS) :]
+    bands = [(_short(voters[i], 24), weights[i], colour) for i, colour in zip(named, COLOURS, strict=False)]
     if len(others):
         rest = weights[others]
         bands.append((f"{len(others)} others", np.where(rest > 0, rest, 0).sum(axis=0), _OTHERS))

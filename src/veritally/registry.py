@@ -17,6 +17,7 @@ from veritally.rules.mle import MaximumLikelihood
 from veritally.rules.pairwise import Pairwise
 from veritally.rules.positional import VOTER_WEIGHTS, Borda, BordaSqrtCount, Plurality, Positional, Veto
 from veritally.rules.posterior import Posterior
+from veritally.rules.pref_voting import PACKAGE, PrefVoting, find_method, is_voting_method
 from veritally.rules.protocol import Rule
 from veritally.rules.sums import Encoder, SumRule
 from veritally.rules.top import TopGradient, TopLowerBound, TopMonteCarlo, TopZero
@@ -317,11 +318,15 @@ def _by_name() -> dict[str, RuleInfo]:
 def rule_info(rule: str | Rule | Encoder | RuleInfo) -> RuleInfo:
     """Look up a rule by its name or alias, or suggest the nearest name; describe a rule that is given as an object.
 
+    A voting method of pref_voting may be given as an object, or by name, as ``pref_voting.copeland``.
+
     >>> rule_info("case4").name
     'pairwise'
     """
     if isinstance(rule, RuleInfo):
         return rule
+    if is_voting_method(rule):
+        return _pref_voting_info(PrefVoting.of(rule).method)
     if isinstance(rule, Rule):
         return RuleInfo(
             name=repr(rule.encoder if isinstance(rule, SumRule) else rule),
@@ -338,6 +343,9 @@ def rule_info(rule: str | Rule | Encoder | RuleInfo) -> RuleInfo:
         raise InputError(
             f"give a rule by its name or as a Rule object (not a class), not {quoted(rule)}; see vt.rules()"
         )
+    if rule.startswith(f"{PACKAGE}."):
+        find_method(rule)
+        return _pref_voting_info(rule)
     if rule not in _by_name():
         _load_plugins()
     known = _by_name()
@@ -348,8 +356,25 @@ def rule_info(rule: str | Rule | Encoder | RuleInfo) -> RuleInfo:
     raise InputError(f"there is no rule {quoted(rule)}; {hint}")
 
 
+@functools.cache
+def _pref_voting_info(method: str) -> RuleInfo:
+    """Describe a voting method of pref_voting, which is one object however it was named."""
+    return RuleInfo(
+        name=method,
+        votes=PrefVoting.votes,
+        summary="a voting method of pref_voting",
+        implementation=PrefVoting,
+        uses_counts=False,
+        cost="that of pref_voting",
+        reference="Holliday & Pacuit (2025)",
+        instance=PrefVoting(method),
+    )
+
+
 def rule(name: str, **parameters: Any) -> Rule:
     """Make a rule by name, for use on plain arrays. Its methods take the ballots of a profile.
+
+    A voting method of pref_voting becomes a rule too: ``rule(pref_voting.c1_methods.copeland)``.
 
     Examples
     --------

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -76,6 +77,46 @@ def test_compare_prints_a_table(tmp_path):
     assert max(map(len, lines[1:])) <= 80
 
 
+def test_compare_varies_one_quantity(tmp_path):
+    options = ["compare", "--scenario", "low-variance", "--rules", "borda,mean", "--instances", 50, "--workers", 1]
+    result = run(*options, "--vary", "voters=3,10", "--plot", tmp_path / "voters.pdf", "--plot-width", 3.3)
+    heading, columns, *rows = result.stdout.splitlines()
+    told = "Regret ± standard error; 50 decisions at each of 2 levels of voters; * may be the lowest at its level (95%)"
+    assert heading == told
+    assert columns.split() == ["voters", "3", "10"]
+    assert [row.split()[0] for row in rows] == ["mean", "borda"]
+    assert f"Saved {tmp_path / 'voters.pdf'}" in result.stderr
+    assert (tmp_path / "voters.pdf").read_bytes().startswith(b"%PDF")
+    rows = list(map(json.loads, run(*options, "--vary", "sigma=1,10.5", "--json").stdout.splitlines()))
+    python = vt.compare("low-variance", vary={"sigma": [1, 10.5]}, rules=["borda", "mean"], instances=50)
+    assert rows == json.loads(json.dumps(python.rows()))
+    noisy = run(*options, "--vary", "count-error=percentage:0.1,percentage:0.9", "--json").stdout.splitlines()
+    assert {json.loads(line)["count_error"] for line in noisy} == {"percentage:0.1", "percentage:0.9"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--vary", "voters"], "--vary takes a quantity and its levels, such as voters=3,10,30, not 'voters'"),
+        (["--vary", "=3"], "--vary takes a quantity and its levels"),
+        (["--vary", "voters="], "there is no level of voters"),
+        (["--vary", "voters=3", "--vary", "sigma=1"], "--vary takes one quantity at a time"),
+        (["--vary", "voters=3", "--voters", 4], "--voters is what --vary varies; leave --voters out"),
+        (
+            ["--vary", "count-error=percentage:1", "--count-error", "percentage:0.5"],
+            "--count-error is what --vary varies",
+        ),
+        (["--vary", "voters=3", "--dataset", "polls538"], "--vary is for simulated votes; with --dataset leave it out"),
+        (["--plot-width", 3], "give the plot with --plot FILE"),
+    ],
+)
+def test_what_cannot_be_varied(options, message):
+    result = run("compare", *options)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
 def test_compare_draws(tmp_path):
     result = run("compare", "--rules", "borda,mean", "--instances", 20, "--plot", tmp_path / "rules.svg")
     assert f"Saved {tmp_path / 'rules.svg'}" in result.output
@@ -89,7 +130,13 @@ def test_reproduce_prints_tables_that_fit_and_writes_a_report(tmp_path):
     )
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert lines[0].strip() == "low-variance: regret"
+    assert lines[0] == "low-variance: regret ± standard error; below, the published regret and z"
+    rows = pl.read_csv(tmp_path / "r" / "results.csv").filter(pl.col("rule") == "pairwise").rows(named=True)
+    place = next(i for i, line in enumerate(lines) if line.startswith("pairwise "))
+    assert lines[place].split() == ["pairwise", *(f"{row['regret']:.4f}±{row['se']:.4f}" for row in rows)]
+    beside = " ".join(f"{row['published']:.4f} ({row['z']:+.1f}){'!' * (abs(row['z']) > 3)}" for row in rows)
+    assert " ".join(lines[place + 1].split()) == beside
+    assert beside.startswith("0.1711 (")  # as printed in the paper
     assert any(line.startswith("plurality+arithmetic-sqrt ") for line in lines)
     assert max(map(len, lines[:-1])) <= 80
     assert "published cells lie within 3 standard errors" in result.output

@@ -15,6 +15,7 @@ from veritally.experiments.run import judge_drawn, run
 from veritally.io.truth import truth_table
 from veritally.model.known import KnownParameters
 from veritally.model.simulation import draws
+from veritally.rules.positional import Borda
 from veritally.rules.sums import scores_of
 from veritally.votes.kinds import by_kind
 from veritally.votes.top import TopChoices
@@ -291,3 +292,10 @@ def test_a_truth_file_may_name_clusters(tmp_path):
         vt.compare(profile, truth=several)
     with pytest.raises(vt.InputError, match="the cluster is empty"):
         vt.compare(profile, truth=named.with_columns(Cluster=pl.lit(None, pl.String)))
+
+
+def test_a_baseline_beside_rules_given_as_objects():
+    own = vt.SumRule(Borda(), votes="rankings")
+    comparison = vt.compare("low-variance", voters=3, instances=20, rules=[own, "mean"], baseline="case4")
+    assert set(comparison.rules) == {"Borda()", "mean", "pairwise"}
+    assert comparison.baseline == "pairwise"

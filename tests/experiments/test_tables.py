@@ -21,9 +21,10 @@ from support import jax_x64
 from veritally.document import Bullets, Cell, Heading, Paragraph, Table, to_html, to_latex, to_markdown
 from veritally.experiments.chunks import Chunk, plan_chunks
 from veritally.experiments.claims import paired_differences, verdict
+from veritally.experiments.figures import draw
 from veritally.experiments.published import published
 from veritally.experiments.rule_set import RuleSet
-from veritally.experiments.tables import MEASURED, Reproduction, measure_tables
+from veritally.experiments.tables import MEASURED, Reproduction, Result, measure_tables
 
 SMALL = {"voters": [3, 10], "rules": ["borda", "case4", "borda+"], "instances": 600}
 COLUMNS = ["table", "voters", "rule", "regret", "se", "accuracy", "instances", "published", "z"]
@@ -73,6 +74,8 @@ def test_files(small):
     for table in reproduction.tables:
         assert (folder / f"{table}.svg").read_text().count("borda+") == 1  # a label at its line
         assert (folder / f"{table}.pdf").read_bytes()[:4] == b"%PDF"
+        assert 'width="237.6pt"' in (folder / f"{table}-column.svg").read_text()  # 3.3 inches
+        assert (folder / f"{table}-column.pdf").read_bytes()[:4] == b"%PDF"
 
 
 def test_report(small):
@@ -321,3 +324,23 @@ def test_rules_that_take_any_votes_have_their_place_in_the_report(tmp_path):
     settings = {"tables": ["low-variance"], "voters": [3], "instances": 20, "seed": 1}
     vt.reproduce(tmp_path, rules=["borda", "posterior"], **settings)
     assert "`posterior`" in (tmp_path / "README.md").read_text()
+
+
+def cell(voters, rule, regret, published):
+    return Result("low-variance", voters, rule, regret, 0.01, 0.5, 100, published, None)
+
+
+@pytest.mark.parametrize("width", [3.3, 8])
+def test_figures_are_as_wide_as_a_page_or_a_column(width):
+    cells = [cell(m, rule, 1 / m, 1.1 / m) for m in (3, 30) for rule in ("mean", "borda")]
+    drawn = draw(cells, "low-variance", width)["svg"].decode()
+    assert f'width="{72 * width:g}pt"' in drawn
+    assert all(drawn.count(f">{name}<") == 1 for name in ("mean", "borda", "voters", "regret"))
+
+
+def test_with_one_number_of_voters_a_figure_has_a_row_for_each_rule():
+    cells = [cell(10, "borda", 0.2, 0.3), cell(10, "mean", 0.1, None), cell(10, "borda+", 0.15, 0.1)]
+    drawn = draw([*cells, Result("high-variance", 3, "veto", 9, 1, 0, 100, None, None)], "low-variance", 3.3)
+    texts = re.findall(">([^<>]+)</text>", drawn["svg"].decode())
+    assert [text for text in texts if text in ("mean", "borda", "borda+")] == ["mean", "borda+", "borda"]
+    assert "regret of 10 voters, ± 2 standard errors" in texts

@@ -279,3 +279,91 @@ def test_single_precision_makes_no_ties():
     values = np.sort(np.asarray(vt.simulate(scenario, instances=100, backend="jax").profile.values), axis=-1)
     assert values.dtype == np.float32
     assert not (values[..., 1:] == values[..., :-1]).any()
+
+
+# Noise that is a function
+
+
+def normal(random, shape):
+    return random.normal(shape)
+
+
+def exponential(random, shape):
+    return random.gamma(np.ones(shape)) - 1
+
+
+def sharing_draws(noise, counts, **fields):
+    """The errors of means, over σ/√c."""
+    scenario = vt.Scenario(voters=20, prior=[0] * 10, experience=counts, sigma=3, noise=noise, **fields)
+    return np.ravel(vt.simulate(scenario, instances=100, seed=4).profile.values) * math.sqrt(counts) / 3
+
+
+def test_normal_noise_may_be_a_function():
+    own = sharing_draws(normal, 7)
+    assert stats.kstest(own, "norm").pvalue > 1e-4  # a false alarm in 10,000 seeds
+    np.testing.assert_array_equal(sharing_draws(normal, 1), sharing_draws("normal", 1))  # of one observation, the same
+
+
+@pytest.mark.parametrize("counts", [1, 4, 25])
+def test_means_of_skewed_noise_are_gamma(counts):
+    """The sum of c exponentials is gamma of shape c."""
+    expected = stats.gamma(counts, loc=-math.sqrt(counts), scale=1 / math.sqrt(counts))
+    assert stats.kstest(sharing_draws(exponential, counts), expected.cdf).pvalue > 1e-4
+
+
+def test_a_function_as_noise_runs_in_jax():
+    scenario = vt.Scenario(voters=20, prior=[0] * 10, experience="uniform:0:4", noise=normal)
+    trials = vt.simulate(scenario, instances=50, backend="jax")
+    values, counts = (np.asarray(x) for x in (trials.profile.values, trials.counts))
+    np.testing.assert_array_equal(np.isnan(values), counts == 0)
+    seen = counts > 0
+    assert stats.kstest(values[seen] * np.sqrt(counts[seen]), "norm").pvalue > 1e-4
+
+
+def test_a_function_as_noise_can_be_compared_on_in_processes():
+    settings = {"rules": ["mean", "borda"], "instances": 4000, "voters": 30, "experience": "uniform:1:3"}
+    one, two = (vt.compare(vt.Scenario(noise=exponential), workers=w, **settings).rows() for w in (1, 2))
+    assert one == two
+    with pytest.raises(vt.InputError, match="cannot be sent to other processes; use one worker"):
+        vt.compare(vt.Scenario(noise=lambda random, shape: 0), workers=2, **settings)
+
+
+def test_rules_that_would_be_given_the_noise_refuse_a_function():
+    settings = {"voters": 3, "experience": 2, "instances": 20}
+    assert vt.compare(vt.Scenario(noise=exponential), rules=["posterior"], **settings).instances == 20
+    with pytest.raises(vt.InputError, match="noise can be normal, laplace or student:FREEDOM here"):
+        vt.compare(vt.Scenario(noise=exponential), rules=["posterior:noise=given"], **settings)
+
+
+@pytest.mark.parametrize(
+    ("noise", "message"),
+    [
+        (lambda random, shape: random.normal(shape[1:]), r"must return an array of the shape \(.*\), not \(10, 10\)"),
+        (lambda random, shape: 0.0, r"must return an array of the shape"),
+        (lambda random, shape: "loud", "the noise must return numbers, not 'loud'"),
+        (lambda random, shape: np.full(shape, np.nan), "the noise must return finite numbers"),
+        (lambda random, shape: random.normal(shape) * np.inf, "the noise must return finite numbers"),
+    ],
+)
+def test_noise_that_cannot_be_used(noise, message):
+    with pytest.raises(vt.InputError, match=message):
+        vt.simulate(vt.Scenario(noise=noise, experience="uniform:1:3"), instances=3)
+
+
+def test_noise_that_is_not_finite_in_jax():
+    scenario = vt.Scenario(voters=3, noise=lambda random, shape: random.normal(shape) / 0, experience=2)
+    with pytest.raises(vt.InputError, match="the noise must return finite numbers"):
+        vt.simulate(scenario, instances=3, backend="jax")
+
+
+def test_noise_as_a_function_takes_whole_counts():
+    with pytest.raises(vt.InputError, match="with this noise the counts must be whole numbers"):
+        vt.Scenario(noise=normal, experience=2.5)
+    with pytest.raises(vt.InputError, match="the noise can be normal, uniform"):
+        vt.Scenario(noise=7)
+
+
+def test_a_function_of_ones_own_has_no_key_in_a_ledger():
+    for own in ({"noise": normal}, {"count_error": lambda random, counts, experience: counts}):
+        with pytest.raises(vt.InputError, match="cannot be told from another by its name"):
+            vt.Scenario(**own).to_dict()

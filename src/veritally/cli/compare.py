@@ -13,6 +13,7 @@ from veritally.cli.options import (
     force_option,
     make_scenario,
     parse_sigma,
+    parse_vary,
     refuse_both,
     scenario_options,
     split_names,
@@ -27,6 +28,7 @@ from veritally.errors import InputError
 if TYPE_CHECKING:
     from veritally.datasets import Dataset
     from veritally.experiments.compare import Comparison
+    from veritally.experiments.sweep import Sweep
 
 _OF_FILES = ("ballots", "file", "columns", "counts", "unranked", "confidence")  # only about votes in a file
 _EXAMPLES = """\b
@@ -34,6 +36,7 @@ Examples:
   veritally compare --scenario low-variance --voters 3
   veritally compare --rules borda,pairwise,mean --experience specialists:2:40:1 --instances 10000
   veritally compare --rules top-zero,top-monte-carlo:samples=1000 --baseline plurality
+  veritally compare --scenario low-variance --vary voters=3,10,30,100 --plot voters.pdf --plot-width 3.3
   veritally compare --votes votes.csv --truth truth.csv --json
   veritally compare --dataset flights13 --placebo 10
 """
@@ -63,6 +66,14 @@ Examples:
 )
 @scenario_options
 @click.option(
+    "--vary",
+    multiple=True,
+    metavar="NAME=LEVEL,LEVEL…",
+    callback=lambda _context, _option, texts: parse_vary(texts),
+    help="Simulate at several levels of one quantity, such as voters=3,10,30 or sigma=1,3,10. It can be voters, "
+    "alternatives, sigma, prior, experience, noise or count-error.",
+)
+@click.option(
     "--baseline", metavar="NAME", help="The rule to compare the others with. Default: borda, or else the first rule."
 )
 @click.option(
@@ -90,6 +101,12 @@ Examples:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Save a plot of the regrets.")
+@click.option(
+    "--plot-width",
+    type=click.FloatRange(2, 40),
+    metavar="INCHES",
+    help="Width of the plot: 3.3 for one of two columns of a paper. Default: 8.",
+)
 @force_option
 def compare(
     rules: str | None,
@@ -107,8 +124,10 @@ def compare(
     workers: int | None,
     cluster: str | None,
     backend: Any,
+    vary: dict[str, list[float | str]] | None,
     as_json: bool,
     plot: str | None,
+    plot_width: float | None,
     force: bool,
     ballots: Any,
     **options: Any,
@@ -123,6 +142,8 @@ def compare(
     from veritally.experiments.compare import compare as compare_
     from veritally.io.votes import read
 
+    if plot_width is not None and plot is None:
+        raise InputError("--plot-width is the width of a plot; give the plot with --plot FILE")
     if plot is not None:
         from veritally.plots import require_picture
 
@@ -137,31 +158,39 @@ def compare(
         votes = data or read(
             file, ballots=ballots, counts=counts, unranked=unranked, confidence=confidence, columns=columns
         )
-        comparison = compare_(votes, truth=truth, **wanted)
+        comparison: Comparison | Sweep = compare_(votes, truth=truth, **wanted)
     else:
         if any(given is not None for given in (columns, counts, unranked, confidence)):
             about = "--columns, --counts, --unranked and --confidence describe a vote file"
             raise InputError(f"{about}; give it with --votes")
         wanted |= {"instances": instances, "workers": workers, "backend": backend}
         refuse_both(workers, cluster)
+        for quantity in vary or ():
+            if options.get(quantity) is not None:
+                option = quantity.replace("_", "-")
+                raise InputError(f"--{option} is what --vary varies; leave --{option} out")
         scenario = make_scenario(ballots=ballots, **options)
         with connected(cluster) as executor, progress_bar("Comparing") as progress:
-            comparison = compare_(scenario, executor=executor, progress=progress, **wanted)
+            comparison = compare_(scenario, vary=vary, executor=executor, progress=progress, **wanted)
     if as_json:
         for row in comparison.rows():
             click.echo(json.dumps(row))
     else:
         _print(comparison, data, by_default=rules is None)
     if plot is not None:
-        comparison.plot(plot)
+        comparison.plot(plot, **({} if plot_width is None else {"width": plot_width}))
         say(f"Saved {plot}", err=True)
 
 
-def _print(comparison: "Comparison", data: "Dataset | None", by_default: bool) -> None:
+def _print(comparison: "Comparison | Sweep", data: "Dataset | None", by_default: bool) -> None:
     """Print the table, what it leaves out by default, and where a data set comes from."""
-    from veritally.cli.tables import print_comparison
+    from veritally.cli.tables import print_comparison, print_sweep
+    from veritally.experiments.sweep import Sweep
 
-    print_comparison(comparison)
+    if isinstance(comparison, Sweep):
+        print_sweep(comparison)
+    else:
+        print_comparison(comparison)
     if by_default:
         click.echo("Left out, because they are slower: posterior, mle and score. To add one: --rules all,posterior.")
     if data is not None:
@@ -179,6 +208,7 @@ def _refuse_unused(options: Mapping[str, Any], source: str) -> None:
     """Refuse what is for simulated votes, where votes come from elsewhere."""
     source_of = click.get_current_context().get_parameter_source
     several = (
+        "vary",
         "instances",
         "workers",
         "cluster",

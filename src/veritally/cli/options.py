@@ -170,6 +170,31 @@ def parse_sigma(*texts: str) -> float | tuple[float, ...] | dict[str, float]:
     return numbers[0] if len(numbers) == 1 else tuple(numbers)
 
 
+def parse_vary(texts: tuple[str, ...]) -> dict[str, list[float | str]] | None:
+    """Read a quantity and its levels, numbers or texts: ``voters=3,10,30``.
+
+    >>> parse_vary(("count-error=percentage:0.1,percentage:0.5",))
+    {'count_error': ['percentage:0.1', 'percentage:0.5']}
+    """
+    if len(texts) > 1:
+        raise InputError(f"--vary takes one quantity at a time, not {quoted(' and '.join(texts))}")
+    for text in texts:
+        name, equals, levels = text.partition("=")
+        if not (name.strip() and equals):
+            raise InputError(f"--vary takes a quantity and its levels, such as voters=3,10,30, not {quoted(text)}")
+        return {name.strip().replace("-", "_"): [_level(item.strip()) for item in levels.split(",") if item.strip()]}
+    return None
+
+
+def _level(text: str) -> float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
 def parse_numbers(text: str, option: str) -> list[float]:
     """Read numbers separated by commas."""
     try:

@@ -15,7 +15,7 @@ from veritally.experiments.run import chunk_size, compile_together, run
 from veritally.model.scenario import Scenario
 from veritally.model.simulation import Backend
 from veritally.versions import fingerprint, versions
-from veritally.work import worked
+from veritally.work import in_order, worked
 
 _SOURCES = (
     "arrays/*.py",
@@ -93,34 +93,29 @@ def plan_chunks(
 def run_chunks(
     chunks: Sequence[Chunk], workers: int = 1, executor: Executor | None = None
 ) -> Iterator[tuple[Chunk, MeasureSums]]:
-    """Do the chunks, in several processes if there are ``workers`` or by an executor; yield each as it is finished.
-
-    Accelerators are driven from this process alone.
-    """
-    if chunks and chunks[0].backend == "jax":
-        if executor is not None:
-            raise InputError("executor is for the backend numpy; accelerators are driven from this process alone")
-        workers = 1
-        compile_together(
-            dict.fromkeys((c.scenario, c.rule_set, c.measures, c.size or c.stop - c.start) for c in chunks)
-        )
-    return worked(Chunk.run, chunks, workers, executor)
+    """Do the chunks, in several processes if there are ``workers`` or by an executor; yield each as it is finished."""
+    return worked(Chunk.run, chunks, _made_ready(chunks, workers, executor), executor)
 
 
 def running_sums(
     chunks: Sequence[Chunk], workers: int = 1, executor: Executor | None = None
 ) -> Iterator[tuple[Chunk, MeasureSums]]:
-    """Do the chunks of one scenario, yielding after each the sum of all from the first on, in their order."""
-    finished = run_chunks(chunks, workers, executor)
-    early: dict[int, MeasureSums] = {}
+    """Do the chunks of scenarios, one after the other, yielding after each the sum of its scenario so far."""
     total: MeasureSums | None = None
-    for chunk in chunks:
-        while chunk.start not in early:
-            other, sums = next(finished)
-            early[other.start] = sums
-        part = early.pop(chunk.start)
-        total = part if total is None else total + part
+    parts = in_order(Chunk.run, chunks, _made_ready(chunks, workers, executor), executor)
+    for chunk, part in zip(chunks, parts, strict=True):
+        total = part if total is None or chunk.start == 0 else total + part
         yield chunk, total
+
+
+def _made_ready(chunks: Sequence[Chunk], workers: int, executor: Executor | None) -> int:
+    """Compile what has to be, and return the number of processes: accelerators are driven from this one alone."""
+    if not chunks or chunks[0].backend != "jax":
+        return workers
+    if executor is not None:
+        raise InputError("executor is for the backend numpy; accelerators are driven from this process alone")
+    compile_together(dict.fromkeys((c.scenario, c.rule_set, c.measures, c.size or c.stop - c.start) for c in chunks))
+    return 1
 
 
 def library_versions(backend: Backend) -> dict[str, str]:

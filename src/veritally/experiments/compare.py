@@ -1,10 +1,10 @@
 """Comparing rules on the same votes with a known truth."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -17,8 +17,10 @@ from veritally.experiments.chunks import Chunk, plan_chunks, running_sums
 from veritally.experiments.labelled_votes import LabelledVotes
 from veritally.experiments.measures import MEASURES, ClusteredMeasures, MeasureSums, summarize, with_error
 from veritally.experiments.rule_set import Entry, RuleSet
-from veritally.model.scenario import scenario
+from veritally.experiments.sweep import Sweep, varied
+from veritally.model.scenario import Scenario, scenario
 from veritally.model.simulation import Backend, Trials, checked_seed
+from veritally.plots import PAGE
 from veritally.records import framed
 from veritally.rules.protocol import Rule
 from veritally.votes.ballots import Kind
@@ -151,11 +153,11 @@ class Comparison:
         """Show a table in notebooks."""
         return html_table(self.table(), f"{self.about}; ± standard errors; * may have the lowest regret (95%)")
 
-    def plot(self, path: str | PathLike[str]) -> None:
-        """Save a plot of the regrets; needs the extra ``plot``."""
+    def plot(self, path: str | PathLike[str], *, width: float = PAGE) -> None:
+        """Save a plot of the regrets, of a width in inches; needs the extra ``plot``."""
         from veritally.plots import save_comparison
 
-        save_comparison(self, path)
+        save_comparison(self, path, width)
 
     def __repr__(self) -> str:
         return f"Comparison({len(self.rules)} rules, {self.instances} instances, best: {', '.join(self.best)})"
@@ -166,9 +168,18 @@ def _or_none(error: float) -> float | None:
     return None if np.isnan(error) else float(error)
 
 
+@overload
+def compare(votes: Any, *, vary: None = None, **settings: Any) -> Comparison: ...
+
+
+@overload
+def compare(votes: Any, *, vary: Mapping[str, Iterable[Any]], **settings: Any) -> Sweep: ...
+
+
 def compare(
     votes: Any,
     *,
+    vary: Mapping[str, Iterable[Any]] | None = None,
     truth: Any = None,
     rules: Iterable[str | Rule] | None = None,
     baseline: str | None = None,
@@ -181,7 +192,7 @@ def compare(
     backend: Backend = "numpy",
     progress: Callable[[float], None] = lambda share: None,
     **changes: Any,
-) -> Comparison:
+) -> Comparison | Sweep:
     """Compare rules by regret, accuracy and rank correlation, all on the same instances.
 
     Parameters
@@ -189,6 +200,11 @@ def compare(
     votes
         A scenario or its name, trials from :func:`veritally.simulate`, one of :mod:`veritally.datasets`, or, with
         ``truth``, a profile, a vote file or a data frame of votes.
+    vary
+        For scenarios: a quantity and its levels, such as ``{"voters": [3, 10, 30]}`` or ``{"sigma": [1, 3, 10]}``, to
+        compare at each of them; the result is a :class:`Sweep`. It can be ``voters``, ``alternatives``, ``sigma`` (one
+        number for all alternatives), ``prior``, ``experience``, ``noise`` or ``count_error``, one at a time. Levels
+        with the same numbers of voters and alternatives share the draws of what does not vary.
     truth
         For votes that are not simulated: the true quality of each alternative of each decision, as an array
         ``(..., alternative)``, a truth file or a data frame.
@@ -231,22 +247,40 @@ def compare(
     """
     seed, times = checked_seed(seed, backend), whole(placebo, "placebo")
     if truth is not None or isinstance(votes, Profile | Trials | Dataset):
+        if vary is not None:
+            raise InputError("vary is for scenarios, from which votes can be simulated anew")
         return _compare_on_votes(LabelledVotes.of(votes, truth, clusters, changes, seed), rules, baseline, times, seed)
     if times or clusters is not None:
         raise InputError("placebo and clusters need votes, not a scenario; make some with vt.simulate first")
     chosen = scenario(votes, **changes)
-    rule_set, named = _rules_and_baseline(rules, baseline, chosen.votes, chosen.alternatives)
-    chunks = plan_chunks(chosen, rule_set, MEASURES, whole(instances, "instances", least=1), seed, backend)
-    return Comparison(rule_set, _sum_chunks(chunks, workers, executor, progress), named, chosen.voters)
+    quantity, levels, scenarios = ("", (), [chosen]) if vary is None else varied(chosen, vary, changes)
+    rule_set, named = _rules_and_baseline(_usable(rules, scenarios), baseline, chosen.votes, scenarios[0].alternatives)
+    instances = whole(instances, "instances", least=1)
+    plans = [plan_chunks(one, rule_set, MEASURES, instances, seed, backend) for one in scenarios]
+    sums = _sum_chunks([chunk for plan in plans for chunk in plan], workers, executor, progress)
+    comparisons = [Comparison(rule_set, total, named, one.voters) for total, one in zip(sums, scenarios, strict=True)]
+    return comparisons[0] if vary is None else Sweep(quantity, levels, tuple(comparisons))
+
+
+def _usable(rules: Iterable[str | Rule] | None, scenarios: Sequence[Scenario]) -> Iterable[str | Rule | Entry] | None:
+    """Return the rules that can be used in all scenarios; those that are named must be."""
+    wanted = rules if isinstance(rules, str) or not isinstance(rules, Iterable) else list(rules)
+    first, *others = (RuleSet.of(wanted, one.votes, one.alternatives) for one in scenarios)
+    return [entry for entry in first.entries if all(entry.label in other.labels for other in others)]
 
 
 def _sum_chunks(
     chunks: Sequence[Chunk], workers: int | None, executor: Executor | None, progress: Callable[[float], None]
-) -> MeasureSums:
-    """Do all chunks and add their measures up."""
+) -> list[MeasureSums]:
+    """Do all chunks, and add the measures of each scenario up."""
+    sums: list[MeasureSums] = []
+    work, done = sum(chunk.cells for chunk in chunks), 0
     for chunk, total in running_sums(chunks, check_workers(workers), check_executor(executor)):
-        sums = total
-        progress(chunk.stop / chunks[-1].stop)
+        if chunk.start == 0:  # of the next scenario
+            sums.append(total)
+        sums[-1] = total
+        done += chunk.cells
+        progress(done / work)
     return sums
 
 
@@ -265,11 +299,11 @@ def _compare_on_votes(
 
 
 def _rules_and_baseline(
-    rules: Iterable[str | Rule] | None, baseline: str | None, kind: Kind, n: int
+    rules: Iterable[str | Rule | Entry] | None, baseline: str | None, kind: Kind, n: int
 ) -> tuple[RuleSet, str]:
     """Return the rules with the baseline among them."""
     rule_set = RuleSet.of(rules, kind, n)
     if baseline is None:
         return rule_set, next((name for name in _BASELINES if name in rule_set.labels), rule_set.labels[0])
-    named = Entry.of(baseline).label
-    return RuleSet.of([*rule_set.labels, named], kind, n), named
+    named = Entry.of(baseline)
+    return RuleSet.of([*rule_set.entries, named], kind, n), named.label

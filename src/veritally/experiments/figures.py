@@ -2,12 +2,12 @@
 
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from veritally.errors import InputError
-from veritally.experiments.published import published
-from veritally.experiments.tables import Reproduction
+from veritally.experiments.lines import Line, draw_lines, mark_levels, name_ends, picture
+from veritally.experiments.tables import Result
+from veritally.plots import PAGE
 
 # Okabe & Ito's colours, told apart by colour-blind readers too; a kind of votes has one family of them.
 STYLES: Mapping[str, tuple[str, str]] = {
@@ -25,31 +25,22 @@ STYLES: Mapping[str, tuple[str, str]] = {
     "top-zero": ("#D55E00", "-"),
     "top-monte-carlo": ("#882255", ":"),
 }
+_RING: Mapping[str, Any] = {"marker": "o", "markersize": 4.5, "markerfacecolor": "none", "markeredgewidth": 0.8}
 
 
-def draw(reproduction: Reproduction, table: str) -> dict[str, bytes]:
-    """Draw regret against the number of voters on log axes, rings for the published figures; return SVG and PDF."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError("plots need matplotlib: pip install 'veritally[plot]'") from error
-    voters = reproduction.voters
-    settings: Any = {"svg.hashsalt": table, "svg.fonttype": "none", "font.size": 10, "axes.linewidth": 0.6}
-    with matplotlib.rc_context(settings):
-        figure = Figure(figsize=(8, 5.5), layout="constrained")
-        ax = figure.subplots()
-        ends = _draw_lines(ax, reproduction, table)
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        ax.set_xlim(voters[0] * 0.92, voters[-1] * 1.04)
-        _label(ax, ends)
-        ax.set_xticks(voters, list(map(str, voters)))
-        ax.minorticks_off()
-        ax.set_yticks(ticks := _ticks(*ax.get_ylim()), [f"{tick:g}" for tick in ticks])
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.set_xlabel("voters")
-        ax.set_ylabel("regret")
+def draw(results: Iterable[Result], table: str, width: float = PAGE) -> dict[str, bytes]:
+    """Draw the regrets of a table, rings for the published ones, so many inches wide; return SVG and PDF.
+
+    With several numbers of voters, a line for each rule; with one, a row for each, the lowest regret first.
+    """
+    rules: dict[str, list[Result]] = {}
+    for one in sorted(results, key=lambda one: one.voters):
+        if one.table == table and one.rule in STYLES:
+            rules.setdefault(one.rule, []).append(one)
+    several = any(len(cells) > 1 for cells in rules.values())
+    settings: Any = {"svg.hashsalt": table, "svg.fonttype": "none"}
+    with picture(width, len(rules), **settings) as (figure, ax):
+        (_draw_lines if several else _draw_rows)(ax, rules)
         pictures = {}
         for suffix, metadata in (("svg", {"Date": None}), ("pdf", {"CreationDate": None})):
             buffer = io.BytesIO()
@@ -58,46 +49,37 @@ def draw(reproduction: Reproduction, table: str) -> dict[str, bytes]:
     return pictures
 
 
-def _draw_lines(ax: Any, reproduction: Reproduction, table: str) -> dict[str, float]:
-    """Draw a line for each rule, and rings for its published figures; return where each line ends on the right."""
-    voters, paper = reproduction.voters, published()
-    ends: dict[str, float] = {}
-    for rule, (colour, line) in STYLES.items():
-        if rule not in reproduction.names():
-            continue
-        positions = [reproduction.position(table, m, rule) for m in voters]
-        cells = [reproduction.sums[table, m].means[0, r] for m, r in zip(voters, positions, strict=True)]
-        regret = [float(cell) or math.nan for cell in cells]  # 0 has no place on a log axis
-        ax.plot(voters, regret, line, color=colour, linewidth=1.3, marker="" if len(voters) > 1 else "_")
-        printed = [(m, paper[table, m, rule]) for m in voters if (table, m, rule) in paper]
+def _draw_lines(ax: Any, rules: Mapping[str, Sequence[Result]]) -> None:
+    """Draw regret against the number of voters."""
+    lines = []
+    for rule in (rule for rule in STYLES if rule in rules):
+        cells = rules[rule]
+        regret = [one.regret or math.nan for one in cells]  # 0 has no place on a log axis
+        lines.append(Line(rule, [one.voters for one in cells], regret, [one.se for one in cells], *STYLES[rule]))
+        printed = [(one.voters, one.published) for one in cells if one.published is not None]
         if printed:
-            ax.plot(*zip(*printed, strict=True), "o", mfc="none", mec=colour, mew=0.8, markersize=5)
-        if not math.isnan(regret[-1]):
-            ends[rule] = regret[-1]
-    return ends
+            ax.plot(*zip(*printed, strict=True), linestyle="", color=STYLES[rule][0], **_RING)
+    draw_lines(ax, lines, marker="")  # where rings are
+    voters = sorted({one.voters for cells in rules.values() for one in cells})
+    mark_levels(ax, voters, list(map(str, voters)))
+    ax.set_xlabel("voters")
+    ax.set_ylabel("regret")
+    name_ends(ax, lines)
 
 
-def _label(ax: Any, ends: dict[str, float]) -> None:
-    """Name each line at its right end, names that would overlap moved apart."""
-    low, high = map(math.log, ax.get_ylim())
-    spacing = (high - low) * 0.042
-    order = sorted(ends, key=lambda rule: ends[rule])
-    heights: list[float] = []
-    for rule in order:
-        height = math.log(ends[rule])
-        heights.append(max(height, heights[-1] + spacing) if heights else height)
-    shift = max(0.0, heights[-1] - high) if heights else 0.0  # what went over the top goes down together
-    beside = ax.get_yaxis_transform()  # x as a share of the width, y as it is
-    for rule, height in zip(order, heights, strict=True):
-        colour = STYLES[rule][0]
-        y = math.exp(height - shift)
-        ax.plot([1.01, 1.04], [ends[rule], y], color=colour, linewidth=0.5, clip_on=False, transform=beside)
-        ax.text(1.045, y, rule, color=colour, va="center", fontsize=9, transform=beside)
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """Return 1, 2 and 5 times powers of ten between the ends."""
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    ticks = [step * 10.0**power for power in powers for step in (1, 2, 5)]
-    inside = [tick for tick in ticks if low <= tick <= high]
-    return inside if len(inside) <= 8 else [tick for tick in inside if math.log10(tick) % 1 < 1e-9]
+def _draw_rows(ax: Any, rules: Mapping[str, Sequence[Result]]) -> None:
+    """Draw a row for each rule, with two standard errors to each side."""
+    cells = sorted((one for (one,) in rules.values()), key=lambda one: one.regret)
+    for row, one in enumerate(cells):
+        colour = STYLES[one.rule][0]
+        ax.errorbar(one.regret, row, xerr=2 * one.se, fmt="o", color=colour, markersize=3, linewidth=1.2)
+        if one.published is not None:
+            ax.plot(one.published, row, color=colour, **_RING)
+    ax.set_yticks(range(len(cells)), [one.rule for one in cells])
+    for label, one in zip(ax.get_yticklabels(), cells, strict=True):
+        label.set_color(STYLES[one.rule][0])
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    ax.invert_yaxis()
+    voters = ", ".join(sorted({str(one.voters) for one in cells}))
+    ax.set_xlabel(f"regret of {voters} voters, ± 2 standard errors")

@@ -16,6 +16,7 @@ from veritally.experiments.ledger import Ledger
 from veritally.experiments.report import document
 from veritally.experiments.tables import Plan, Reproduction, no_progress
 from veritally.files import refuse_to_replace, write_together
+from veritally.plots import COLUMN, PAGE
 
 _FILES = ("results.csv", "results.parquet", "README.md", "report.html", "report.tex")  # beside figures
 _CONFIGURATION = "configuration.json"
@@ -115,8 +116,14 @@ def _refuse_to_replace(folder: Path, names: Iterable[str]) -> None:
 
 
 def _pictures(reproduction: Reproduction) -> Mapping[str, Mapping[str, bytes]]:
+    """Draw each table for a page, and for one column of a paper."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:
         return {}
-    return {table: draw(reproduction, table) for table in reproduction.tables}
+    results, widths = list(reproduction.results()), {"": PAGE, "-column": COLUMN}
+    return {
+        f"{table}{suffix}": draw(results, table, width)
+        for table in reproduction.tables
+        for suffix, width in widths.items()
+    }

@@ -13,9 +13,11 @@ from veritally.model.known import KnownParameters
 from veritally.model.parameters import checked_noise
 from veritally.registry import rule_info, rules
 from veritally.rules.info import RuleInfo
+from veritally.rules.pref_voting import PACKAGE, PrefVoting
 from veritally.rules.protocol import Rule
 from veritally.rules.sums import SumRule
 from veritally.rules.top import TopMonteCarlo
+from veritally.versions import versions
 from veritally.votes.ballots import Kind
 from veritally.votes.kinds import KINDS
 
@@ -74,8 +76,10 @@ class Entry:
     parameters: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
-    def of(cls, text: str | Rule) -> "Entry":
+    def of(cls, text: "str | Rule | Entry") -> "Entry":
         """Read ``NAME`` or ``NAME:PARAMETER=VALUE``. A rule that is given as an object is called by its ``repr``.
+
+        A voting method of pref_voting may be given as an object too.
 
         ``samples=NUMBER`` is for Monte Carlo, ``model=FILE`` for learned rules. ``votes=rankings`` (or ``values``,
         ``top``) limits a rule that takes any votes to these. ``sigma=estimated`` and ``counts=believed`` withhold from
@@ -86,10 +90,12 @@ class Entry:
         >>> Entry.of("case5-monte-carlo:samples=1000").label
         'top-monte-carlo:samples=1000'
         """
-        if isinstance(text, Rule):
+        if isinstance(text, Entry):
+            return text
+        if not isinstance(text, str):
             info = rule_info(text)
             return cls(info.name, info)
-        name, *items = str(text).strip().split(":")
+        name, *items = text.strip().split(":")
         info = rule_info(name)
         parameters: dict[str, Any] = {}
         for item in items:
@@ -154,8 +160,8 @@ def _parameter(info: RuleInfo, key: str, value: str, text: str) -> Any:
     raise InputError(f"{quoted(text)}: here a rule can only be given {possible}, and only if it takes them")
 
 
-def _members(groups: Mapping[str, list[str]], text: str | Rule) -> Sequence[str | Rule]:
-    return [text] if isinstance(text, Rule) else groups.get(text, [text])
+def _members(groups: Mapping[str, list[str]], text: str | Rule | Entry) -> Sequence[str | Rule | Entry]:
+    return groups.get(text, [text]) if isinstance(text, str) else [text]
 
 
 @dataclass(frozen=True)
@@ -165,7 +171,7 @@ class RuleSet:
     entries: tuple[Entry, ...]
 
     @classmethod
-    def of(cls, texts: Iterable[str | Rule] | None, kind: Kind, alternatives: int) -> "RuleSet":
+    def of(cls, texts: Iterable[str | Rule | Entry] | None, kind: Kind, alternatives: int) -> "RuleSet":
         """Return the named rules, or all of one pass that can use these votes as they are.
 
         ``all`` stands for all of them, ``exact`` for those of the exact likelihood, on rankings and on favourites;
@@ -195,9 +201,10 @@ class RuleSet:
 
     @property
     def models(self) -> dict[str, str]:
-        """Digests of the weights that users brought."""
+        """Digests of the weights that users brought, and versions of packages that have rules here."""
         paths = [dict(entry.parameters).get("model") for entry in self.entries]
-        return {
+        theirs = any(entry.info.implementation is PrefVoting for entry in self.entries)
+        return (versions(PACKAGE) if theirs else {}) | {
             path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in paths if path not in (None, *SHIPPED)
         }
 

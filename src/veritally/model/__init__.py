@@ -2,7 +2,14 @@
 
 from veritally.model.errors import Percentage, Replacement
 from veritally.model.experience import ConstantCounts, GivenCounts, Specialists, StratifiedCounts, UniformCounts
-from veritally.model.observation import BernoulliArms, LaplaceNoise, NormalNoise, StudentNoise, UniformNoise
+from veritally.model.observation import (
+    BernoulliArms,
+    FunctionNoise,
+    LaplaceNoise,
+    NormalNoise,
+    StudentNoise,
+    UniformNoise,
+)
 from veritally.model.scenario import Scenario, scenario
 from veritally.model.simulation import Trials, simulate
 from veritally.model.truth import FixedTruth, NormalTruth
@@ -11,6 +18,7 @@ __all__ = [
     "BernoulliArms",
     "ConstantCounts",
     "FixedTruth",
+    "FunctionNoise",
     "GivenCounts",
     "LaplaceNoise",
     "NormalNoise",

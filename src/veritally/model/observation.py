@@ -11,10 +11,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from veritally.arrays import Array, Random, for_loop, namespace, ndtr
+from veritally.arrays import Array, Random, Shape, for_loop, is_jax, namespace, ndtr
 from veritally.checks import real
 from veritally.errors import InputError, quoted
 from veritally.model.truth import FixedTruth, TruthDistribution
+
+NOT_FINITE = "the noise must return finite numbers"
 
 
 class Observation(ABC):
@@ -142,6 +144,50 @@ class BernoulliArms(Observation):
     def means(self, random: Random, truth: Array, counts: Array, sigma: Array) -> Array:
         """Draw shares of successes."""
         return random.binomial(counts, namespace(truth).broadcast_to(truth, counts.shape)) / counts
+
+
+@dataclass(frozen=True)
+class FunctionNoise(Observation):
+    """Errors of single observations that a function of yours draws, summed one by one.
+
+    Parameters
+    ----------
+    draw
+        ``(random, shape) -> errors``: an array of this shape of independent errors, finite, in units of σ; σ is the
+        standard deviation of an observation if that of the errors is 1. The shape is ``(..., voter, alternative)``.
+        ``random`` is a source of random numbers with ``normal(shape)``, ``uniform(shape)`` and others, and with NumPy
+        its ``generator``. The function is called once for each observation up to the largest count, and a voter sees
+        μ_j + σ_j times the mean of c_ij errors. So counts must be whole numbers.
+
+    Examples
+    --------
+    >>> from veritally.model import Scenario, simulate
+    >>> def skewed(random, shape):
+    ...     return random.generator.exponential(size=shape) - 1  # mean 0, standard deviation 1
+    >>> simulate(Scenario(voters=3, noise=skewed), instances=2).truth.shape
+    (2, 10)
+    """
+
+    draw: Callable[[Random, Shape], Array]
+    whole_counts: ClassVar[bool] = True
+
+    def means(self, random: Random, truth: Array, counts: Array, sigma: Array) -> Array:
+        """Draw means."""
+        return truth + sigma * _sums(random, counts, lambda turn: self._errors(turn, counts)) / counts
+
+    def _errors(self, random: Random, counts: Array) -> Array:
+        """Call the function, and refuse what is no array of the shape, or not finite; JAX sees the latter later."""
+        xp = namespace(counts)
+        errors = self.draw(random, counts.shape)
+        try:
+            errors = xp.asarray(errors, dtype=counts.dtype)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"the noise must return numbers, not {quoted(errors)}") from error
+        if errors.shape != counts.shape:
+            raise InputError(f"the noise must return an array of the shape {counts.shape}, not {errors.shape}")
+        if not is_jax(errors) and not np.isfinite(errors).all():
+            raise InputError(NOT_FINITE)
+        return errors
 
 
 def _sums(random: Random, counts: Array, draw: Callable[[Random], Array]) -> Array:

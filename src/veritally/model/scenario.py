@@ -21,7 +21,9 @@ from veritally.model.experience import (
     UniformCounts,
 )
 from veritally.model.observation import (
+    NOT_FINITE,
     BernoulliArms,
+    FunctionNoise,
     LaplaceNoise,
     NormalNoise,
     Observation,
@@ -87,7 +89,8 @@ class Scenario:
         few)``, one number for all, or a matrix (voter, alternative). 0 means that a voter never sees the alternative.
     noise
         The distribution of one observation: ``NormalNoise()``, ``UniformNoise()``, ``LaplaceNoise()``,
-        ``StudentNoise(freedom)``, or ``BernoulliArms(link)``.
+        ``StudentNoise(freedom)``, ``BernoulliArms(link)``, or any ``(random, shape) -> errors`` that draws errors of
+        single observations, in units of σ (:class:`veritally.model.FunctionNoise`).
     sigma
         The standard deviation of one observation, one number or one for each alternative.
     count_error
@@ -184,17 +187,23 @@ class Scenario:
         return Draws(truth, counts, reported, xp.where(seen, values, xp.nan), tie_breakers)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the scenario as plain Python objects, ready for JSON."""
+        """Return the scenario as plain Python objects, ready for JSON; there are none for functions of your own."""
         return {own.name: _plain(getattr(self, own.name)) for own in fields(self)}
 
 
 def check_reports(scenario: Scenario, drawn: Draws) -> None:
-    """Refuse what a user's own count error may not report."""
+    """Refuse what a user's own noise may not draw, and what a user's own count error may not report."""
+    if isinstance(scenario.noise, FunctionNoise) and not np.isfinite(_seen(drawn.values, drawn)).all():
+        raise InputError(NOT_FINITE)
     if scenario.count_error is None or type(scenario.count_error) in PARTS["count_error"].values():
         return
-    reported = np.asarray(drawn.reported)[np.asarray(drawn.counts) > 0]
+    reported = _seen(drawn.reported, drawn)
     if not (np.isfinite(reported) & (reported > 0)).all():
         raise InputError("the count error must report a finite number above 0 for whatever was seen")
+
+
+def _seen(numbers: Array, drawn: Draws) -> Array:
+    return np.asarray(numbers)[np.asarray(drawn.counts) > 0]
 
 
 def part(what: str, given: Any) -> Any:
@@ -213,9 +222,11 @@ def part(what: str, given: Any) -> Any:
         return ConstantCounts(float(given))
     if what == "experience" and isinstance(given, Sequence | np.ndarray):
         return GivenCounts(given)
-    kinds = tuple(PARTS[what].values())
+    if what == "noise" and callable(given) and not isinstance(given, type):
+        return FunctionNoise(given)
+    kinds = (*PARTS[what].values(), *((FunctionNoise,) if what == "noise" else ()))
     hook = what == "count_error" and (given is None or callable(given))
-    if hook or isinstance(given, kinds):  # type: ignore[arg-type]
+    if hook or isinstance(given, kinds):
         return given
     raise InputError(f"the {what} can be {', '.join(PARTS[what])}, not {quoted(given)}")
 
@@ -237,6 +248,11 @@ def _plain(part: Any) -> Any:
     names = {type_: name for parts in PARTS.values() for name, type_ in parts.items()}
     if type(part) in names:
         return {"name": names[type(part)], **dataclasses.asdict(part)}
+    if callable(part) or isinstance(part, FunctionNoise):
+        raise InputError(
+            "a function of your own, as noise or count error, cannot be told from another by its name; so a scenario "
+            "with one cannot be kept in a file"
+        )
     return part if part is None or isinstance(part, int | float | str | tuple) else repr(part)
 
 

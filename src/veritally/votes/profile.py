@@ -16,8 +16,9 @@ from veritally.votes.forms import votes_given
 from veritally.votes.items import Items
 from veritally.votes.labels import Labels, find
 from veritally.votes.pairs import Pairs
+from veritally.votes.pref_voting import election
 from veritally.votes.top import TopChoices
-from veritally.votes.validation import checked_counts, checked_multiplicity, numbers, whole_multiplicity
+from veritally.votes.validation import checked_counts, checked_multiplicity, numbers
 from veritally.votes.values import Values
 
 
@@ -376,24 +377,9 @@ class Profile:
         Only the order of the votes is kept. Counts and names of voters are lost, and what a voter has not seen is
         unranked. Needs the extra ``pref-voting``; ``from_pref_voting`` converts back.
         """
-        try:
-            from pref_voting.profiles import Profile as Linear
-            from pref_voting.profiles_with_ties import ProfileWithTies
-        except ImportError as error:
-            raise InputError("pref_voting is needed: pip install 'veritally[pref-voting]'") from error
-
-        orders = self.order
-        position = {name: j for j, name in enumerate(self.alternatives)}
-        names = {j: str(name) for name, j in position.items()}
-        whole = whole_multiplicity(self.multiplicity, partial(self.place, 0))
-        voting = [(order, many) for order, many in zip(orders, whole, strict=True) if order and many]
-        if not voting:
-            raise InputError("pref_voting needs at least one vote, and there is none")
-        tiers, multiplicity = map(list, zip(*voting, strict=True))
-        if all(len(order) == len(position) for order in tiers):
-            return Linear([[position[name] for (name,) in order] for order in tiers], multiplicity, names)
-        ranks = [{position[name]: rank for rank, tier in enumerate(order, 1) for name in tier} for order in tiers]
-        return ProfileWithTies(ranks, multiplicity, list(names), names)
+        if self.batch:
+            raise InputError("to_pref_voting is for a single decision; take one from unstack()")
+        return election(self.ranks, self.multiplicity, partial(self.place, 0), self.alternatives)
 
     # Selecting and combining
 
