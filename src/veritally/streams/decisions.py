@@ -176,7 +176,7 @@ class Task:
         middle = len(order) // 2
         if not middle:
             return ()
-        first = names.is_in(order[:middle].implode())
+        first = names.is_in(order[:middle].to_list())
         return tuple(
             Votes(votes.table.filter(kept), votes.place.at(kept.to_numpy()), votes.before + before)
             for kept, before in ((first, 0), (~first, middle))
@@ -199,7 +199,7 @@ class Task:
             .sort("size", maintain_order=True)
             .group_by("size", maintain_order=True)
         ):
-            kept = names.is_in(own["name"].implode())
+            kept = names.is_in(own["name"].to_list())
             yield Votes(votes.table.filter(kept), votes.place.at(kept.to_numpy()), before)
             before += own.height
 
