@@ -69,3 +69,17 @@ def _problem(path: Path) -> str:
     if max(map(len, names), default=0) > _LONGEST_NAME or len(os.fsencode(path)) > _LONGEST_PATH:
         return "it is too long"
     return ""
+
+
+def number_or_text(text: str) -> int | float | str:
+    """Return the number that a text is; the text itself where it is none.
+
+    >>> number_or_text("3"), number_or_text("0.5"), number_or_text("normal")
+    (3, 0.5, 'normal')
+    """
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

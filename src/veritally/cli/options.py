@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from veritally.checks import number_or_text
 from veritally.errors import InputError, quoted
 
 if TYPE_CHECKING:
@@ -182,17 +183,10 @@ def parse_vary(texts: tuple[str, ...]) -> dict[str, list[float | str]] | None:
         name, equals, levels = text.partition("=")
         if not (name.strip() and equals):
             raise InputError(f"--vary takes a quantity and its levels, such as voters=3,10,30, not {quoted(text)}")
-        return {name.strip().replace("-", "_"): [_level(item.strip()) for item in levels.split(",") if item.strip()]}
+        return {
+            name.strip().replace("-", "_"): [number_or_text(item.strip()) for item in levels.split(",") if item.strip()]
+        }
     return None
-
-
-def _level(text: str) -> float | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def parse_numbers(text: str, option: str) -> list[float]:

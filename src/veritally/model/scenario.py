@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from veritally.arrays import Array, Random, Shape, namespace
-from veritally.checks import positive, whole
+from veritally.checks import number_or_text, positive, whole
 from veritally.errors import InputError, quoted
 from veritally.model.errors import CountError, Percentage, Replacement
 from veritally.model.experience import (
@@ -213,7 +213,7 @@ def part(what: str, given: Any) -> Any:
         require_known(name, PARTS[what], what)
         make = PARTS[what][name]
         try:
-            return make(*map(_number, rest))
+            return make(*map(number_or_text, rest))
         except TypeError as error:
             raise InputError(f"{quoted(given)}: {name} takes {_parameters(make) or 'no numbers'}") from error
     if what == "prior" and isinstance(given, Sequence | np.ndarray):
@@ -229,15 +229,6 @@ def part(what: str, given: Any) -> Any:
     if hook or isinstance(given, kinds):
         return given
     raise InputError(f"the {what} can be {', '.join(PARTS[what])}, not {quoted(given)}")
-
-
-def _number(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def _parameters(make: Any) -> str:
