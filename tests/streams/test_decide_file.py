@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 import veritally as vt
 from veritally.cli import cli
+from veritally.io import frames
 from veritally.streams import run
 from veritally.streams.pieces import Runs
 from veritally.streams.rows import Rows
@@ -235,10 +236,54 @@ def test_a_decision_that_fails_is_named_or_skipped(tmp_path, rule):
     assert_same(found.filter(pl.col("error").is_null()).drop("error"), rest, 1e-6 if rule == "posterior" else 1e-9)
 
 
+def test_decisions_that_can_be_decided_are_found_among_many_that_cannot(tmp_path):
+    single = [(f"z{i}", "v", "a", 1, 1) for i in range(1500)]
+    table = pl.concat([votes(), pl.DataFrame(single, schema=votes().schema, orient="row")])
+    written = vt.decide_file(table, tmp_path / "answers.csv", "pairwise", on_error="skip")
+    assert (written.decisions, written.failed) == (MANY + 1500, 1500)
+
+
+def test_decisions_of_very_different_sizes_are_searched_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(frames, "_MOST_PADDING", 200_000)
+    random = np.random.default_rng(6)
+    large = [("large", f"v{i}", f"a{j}", float(random.normal())) for i in range(60) for j in range(2)]
+    wide = [("wide", "v0", f"a{j}", float(random.normal())) for j in range(60)]
+    small = [(f"q{d}", f"v{i}", f"a{j}", float(random.normal())) for d in range(100) for i in (0, 1) for j in (0, 1)]
+    table = pl.DataFrame([*large, *small, *wide], schema=["decision", "voter", "alternative", "value"], orient="row")
+    written = vt.decide_file(table, tmp_path / "answers.csv", cap=9)
+    assert (written.decisions, written.failed) == (102, 0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [({"sigma": -1.0}, "^sigma must be"), ({"ballots": "value"}, "^the frame: found the columns")],
+    ids=["sigma", "ballots"],
+)
+def test_what_is_wrong_with_the_question_is_said_of_no_decision(tmp_path, settings, problem):
+    with pytest.raises(vt.InputError, match=problem):
+        vt.decide_file(votes(), tmp_path / "answers.csv", **settings)
+
+
 def test_where_every_decision_fails_the_reason_is_said(tmp_path):
     table = votes().with_columns(pl.lit(-1).alias("rank"))
     with pytest.raises(vt.InputError, match="rank"):
         vt.decide_file(table, tmp_path / "answers.parquet", "pairwise", on_error="skip")
+
+
+def test_parts_of_a_folder_may_have_their_columns_in_any_order(tmp_path):
+    folder = write(votes(), tmp_path / "votes", 2)
+    path = folder / "part-1.parquet"
+    table = pl.read_parquet(path)
+    table.select(reversed(table.columns)).write_parquet(path)
+    (folder / "_temporary").mkdir()
+    table.head(1).drop("rank").write_parquet(folder / "_temporary" / "part-9.parquet")
+    vt.decide_file(folder, tmp_path / "answers.parquet", "pairwise")
+    assert_same(pl.read_parquet(tmp_path / "answers.parquet"), in_memory(votes(), "pairwise"))
+
+
+def test_blank_rows_are_no_decision(tmp_path):
+    blank = pl.DataFrame({name: [None] * 3 for name in votes().columns}, schema=votes().schema)
+    assert vt.decide_file(pl.concat([votes(), blank]), tmp_path / "answers.csv", "pairwise").decisions == MANY
 
 
 def test_rows_of_a_folder_are_named_by_their_file(tmp_path):
@@ -357,7 +402,60 @@ def test_rules_that_need_all_voters_at_once_say_so(tmp_path):
         vt.decide_file(one_decision(), tmp_path / "answers.csv", "mle")
 
 
+def test_a_tie_in_one_decision_is_refused_where_that_is_asked(tmp_path):
+    tied = pl.DataFrame({"voter": [*"uuvv"], "alternative": [*"ABAB"], "rank": [1, 2, 2, 1]})
+    with pytest.raises(vt.TieError, match="A and B tie for first place"):
+        vt.decide_file(tied, tmp_path / "answers.csv", "borda", tie_break="error")
+    vt.decide_file(tied, tmp_path / "answers.csv", "borda", tie_break="error", choose=2)
+    (tmp_path / "tied.orders").write_text("A > B\nB > A\n")
+    with pytest.raises(vt.TieError, match="A and B tie for first place"):
+        vt.decide_file(tmp_path / "tied.orders", tmp_path / "answers.csv", "borda", tie_break="error", force=True)
+
+
+def test_alternatives_that_no_voter_of_the_sample_saw_can_be_chosen(tmp_path, monkeypatch):
+    for limit, few in (("_ROWS", 5_000), ("_VOTES", 100), ("_FEWEST", 100)):
+        monkeypatch.setattr(run, limit, few)
+    table = one_decision()
+    rare = pl.DataFrame({"voter": ["rare"] * 2, "alternative": ["a0", "new"], "rank": [2.0, 1.0], "count": [9, 9]})
+    table = pl.concat([table, rare.select(table.columns).cast(table.schema)])
+    vt.decide_file(table, tmp_path / "answers.csv", sigma=8.0, tau=1.0, choose=5)
+    found = pl.read_csv(tmp_path / "answers.csv").sort("alternative")
+    assert_same(found, in_memory(table, sigma=8.0, tau=1.0, choose=5).sort("alternative"), 1e-6)
+
+
 # Where it is written
+
+
+def test_a_folder_of_others_is_left_alone(tmp_path):
+    """Though it has the name that finished parts go to, and holds Parquet files, as these do."""
+    folder = write(votes(), tmp_path / "answers.parquet.parts", 2)
+    with pytest.raises(vt.InputError, match="holds other files; move them"):
+        vt.decide_file(folder, tmp_path / "answers.parquet", "pairwise")
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_answers_are_not_written_among_the_votes(tmp_path):
+    folder = write(votes(), tmp_path / "votes", 2)
+    with pytest.raises(vt.InputError, match="is in the folder of the votes"):
+        vt.decide_file(folder, folder / "answers.parquet", "pairwise")
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_parts_that_were_being_removed_are_not_used_again(tmp_path, monkeypatch):
+    """A sudden end while they are removed, after the answers were written, leaves some parts behind."""
+    source, out = write(votes(), tmp_path / "votes"), tmp_path / "answers.parquet"
+
+    def sudden_end(folder, **_):
+        next(folder.glob("*.parquet")).unlink()
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr("veritally.streams.parts.shutil.rmtree", sudden_end)
+        with pytest.raises(ZeroDivisionError):
+            vt.decide_file(source, out, "pairwise")
+    whole = out.read_bytes()
+    vt.decide_file(source, out, "pairwise")
+    assert out.read_bytes() == whole
 
 
 def test_a_file_of_others_is_left_alone(tmp_path):

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from veritally.arrays import Array
-from veritally.decide import Question
+from veritally.decide import Question, require_evidence
 from veritally.errors import InputError, InputWarning
 from veritally.inference.mixture import PosteriorMixture
 from veritally.inference.optimiser import peak_of, tally_at
@@ -153,6 +153,8 @@ class OneDecision:
         All of them, in the order of the file.
     some
         Votes of some voters, by which the noise is found.
+    strict
+        Whether a tie among the chosen is an error.
     """
 
     said: Options
@@ -163,6 +165,7 @@ class OneDecision:
     tie_break: TieBreak = "error"
     seed: int = 0
     parameters: dict[str, Any] = field(default_factory=dict)
+    strict: bool = False
 
     def question(self) -> Question:
         """Ask it about some of the voters."""
@@ -172,7 +175,8 @@ class OneDecision:
         profile = profile.as_top() if self.said.ballots == "top" else profile
         labels = Labels.of(self.alternatives, len(self.alternatives), (), "alternative")
         profile = profile.with_ballots(aligned(profile, self.alternatives), alternative_labels=labels)
-        asked = Question.of(profile, self.rule, self.choose, self.tie_break, self.seed, self.parameters, oddities=False)
+        # Of how many one can choose is known only when all have voted.
+        asked = Question.of(profile, self.rule, 1, self.tie_break, self.seed, self.parameters, oddities=False)
         if asked.panel is not None:
             raise InputError("groups and panels are for voters that fit into memory; leave them out")
         if not isinstance(asked.method, SumRule | Posterior):
@@ -199,9 +203,10 @@ class OneDecision:
             asked = replace(asked, profile=asked.profile if claim is None else claim.capped(asked.profile))
             fit = self._climb(asked, rule, reader, survey, spread)
             assert fit.posterior is not None
-            belief = believe(asked.profile.ballots, fit.posterior, fit.winner, self.seed, exact=False)
-        if not np.any(np.isfinite(fit.scores)):
-            raise InputError("no voter has a vote that this rule can use, so there is nothing to decide")
+            some = asked.profile.ballots
+            some = some.weighed(some.multiplicity, survey.voters > 0)  # others saw more than these
+            belief = believe(some, fit.posterior, fit.winner, self.seed, exact=False)
+        require_evidence(fit.scores, asked.profile, self.choose)
         answered = Answered(
             np.asarray(fit.scores)[None],
             np.asarray(fit.rounding)[None],
@@ -214,6 +219,8 @@ class OneDecision:
             asked.profile.ballots.anchored,
         )
         order = answered.order
+        if self.strict:
+            answered.require_untied()
         if self.tie_break == "random":
             groups, random = answered.tied[0], np.random.default_rng((self.seed,))
             places = [np.flatnonzero(groups == group) for group in range(int(np.max(groups)) + 1)]
