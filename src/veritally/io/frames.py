@@ -342,8 +342,11 @@ def _labels(column: pl.Series, decision: Array | None, place: Place) -> tuple[Se
     if decision is None:
         return names, codes
     pair = decision * len(names) + codes
-    pairs, pair = _numbered(pair, (int(np.max(decision)) + 1) * len(names))  # by decision, then by appearance
-    owner = pairs // len(names)
+    pairs, pair = _numbered(pair, (int(np.max(decision)) + 1) * len(names))  # by decision
+    owner, first = pairs // len(names), np.empty(len(pairs), dtype=np.intp)
+    first[pair[::-1]] = np.arange(len(pair))[::-1]
+    order = np.lexsort((first, owner))  # then by appearance there, whatever other decisions stand beside
+    pairs, pair = pairs[order], np.argsort(order)[pair]
     starts = np.searchsorted(owner, np.arange(owner[-1] + 1))
     position = np.arange(len(pairs)) - starts[owner]
     return EachNames(names, pairs % len(names), np.append(starts, len(pairs))), position[pair]
