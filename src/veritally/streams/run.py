@@ -263,12 +263,17 @@ def _decide_one(
 ) -> Written:
     """Decide one decision, in pieces of whole voters."""
     names = alternatives_of(rows, said)
-    if column is None or names is None:  # a row for each voter
+    few, runs = max(_FEWEST, _VOTES // len(names or "-")), None
+    if column is not None and names is not None:
+        with listening(crew.progress), stretch(0, _FIRST):
+            runs = Runs.of(rows, column)
+    if runs is None or len(runs.names) <= few:  # a row for each voter, or few voters
         profile = forms.to_profile(rows.read(0, rows.height), rows.places(np.arange(rows.height)), said)
         return _decide_at_once(profile.as_top() if said.ballots == "top" else profile, asked, strict, parts)
+    assert column is not None
+    assert names is not None
     with listening(crew.progress), stretch(0, _FIRST):
-        runs = Runs.of(rows, column)
-        table, numbers = sample(rows, column, runs, max(_FEWEST, _VOTES // len(names)))
+        table, numbers = sample(rows, column, runs, few)
         pieces = _cut(rows, column, runs, _ROWS, parts)
     one = OneDecision(said, names, Votes(table, rows.places(numbers)), strict=strict, **asked)
     passes = 0
