@@ -185,6 +185,32 @@ def test_ties_are_broken_by_the_order_in_the_decision_whatever_stands_before_it(
 
 
 @pytest.mark.usefixtures("small_pieces")
+def test_sigma_in_the_order_of_the_file_stays_with_the_names(tmp_path):
+    """Also in decisions that list their alternatives the other way round."""
+    rows = [(f"q{d}", f"v{i}", n, 2 - (n == "A")) for d in range(60) for i in (0, 1) for n in ["AB", "BA"][d > 30]]
+    table = pl.DataFrame(rows, schema=["decision", "voter", "alternative", "rank"], orient="row")
+    table = table.with_columns(count=pl.when(pl.col("alternative") == "A").then(1).otherwise(9))
+    vt.decide_file(table, tmp_path / "answers.csv", sigma=[1.0, 20.0], tau=1.0)
+    found = pl.read_csv(tmp_path / "answers.csv")
+    expected = in_memory(table.filter(pl.col("decision") == "q0"), sigma={"A": 1.0, "B": 20.0}, tau=1.0)
+    assert found["alternative"].to_list() == ["A", "B"] * 60
+    np.testing.assert_allclose(found["score"].to_numpy(), np.tile(expected["score"].to_numpy(), 60), atol=1e-6)
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_groups_in_which_nobody_meets_share_no_errors(tmp_path):
+    """In some pieces there are two of a group, though never in one decision."""
+    pairs = [(0, 2)] * 30 + [(0, 1), (1, 2)] * 30
+    rows = [
+        (f"q{d}", f"v{i}", n, 1 + (n == "A"), f"g{i % 2}") for d, own in enumerate(pairs) for i in own for n in "AB"
+    ]
+    table = pl.DataFrame(rows, schema=["decision", "voter", "alternative", "rank", "group"], orient="row")
+    given = {"sigma": 2.0, "tau": 1.0}
+    vt.decide_file(table, tmp_path / "answers.csv", **given)
+    assert_same(pl.read_csv(tmp_path / "answers.csv"), in_memory(table, **given), 1e-6)
+
+
+@pytest.mark.usefixtures("small_pieces")
 def test_noise_is_pooled_from_the_first_pass_on(tmp_path):
     """With fewer than 256 decisions the first pass sees all, so that the noise is that of all in memory."""
     table = votes(200)
@@ -589,6 +615,8 @@ def test_a_folder_that_is_read_only_is_refused(tmp_path):
         ({"out": "missing/answers.csv"}, "there is no folder"),
         ({"on_error": "ignore"}, "on_error can be stop or skip, not 'ignore'"),
         ({"omega": "estimated"}, "omega is one for all decisions, which are decided in pieces here"),
+        ({"count_error": "percentage:0.3"}, "what counts stand for depends on those of all decisions"),
+        ({"sigma": [1.0, 2.0]}, "sigma has 2 numbers, and there are 4 alternatives"),
         ({"rule": "nonsense"}, "nonsense"),
         ({"rule": "pairwise", "choose": 9}, "cannot choose 9"),
     ],

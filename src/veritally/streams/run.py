@@ -230,6 +230,7 @@ def _decide_many(
 ) -> Written:
     """Decide many decisions, in pieces of whole ones."""
     with listening(crew.progress), stretch(_LOOK, _FIRST):
+        task = _by_name(rows, task)
         task = replace(task, panel=_learned_panel(rows, runs, task, known) if panel == "learn" else panel)
         first, task = _learned(rows, runs, task)
         pieces = _cut(rows, task.key, runs, _ROWS_OF_SEARCHES if first.info.iterative else _ROWS, parts)
@@ -364,10 +365,26 @@ def _quiet() -> Iterator[None]:
 
 def _require_independent(question: Question) -> None:
     """Refuse what is found out from all decisions together."""
-    if question.method.joint:
-        unknown = "omega" if question.parameters.get("omega") == "estimated" else "the size of count_error"
-        problem = f"{unknown} is one for all decisions, which are decided in pieces here"
+    if not question.method.joint:
+        return
+    if question.parameters.get("omega") == "estimated":
+        problem = "omega is one for all decisions, which are decided in pieces here"
         raise InputError(f"{problem}: estimate it from some of them with veritally decide, and give it as a number")
+    problem = "what counts stand for depends on those of all decisions, which are decided in pieces here"
+    raise InputError(f"{problem}: leave count_error out, or decide some of them with veritally decide")
+
+
+def _by_name(rows: Rows, task: Task) -> Task:
+    """Give sigma by name where it is given in the order of the alternatives, which each decision may have its own."""
+    sigma = task.parameters.get("sigma")
+    if not isinstance(sigma, list | tuple | np.ndarray) or np.ndim(sigma) != 1:
+        return task
+    names = alternatives_of(rows, task.said) or ()
+    if len(names) != len(sigma):
+        raise InputError(
+            f"sigma has {len(sigma)} numbers, and there are {len(names):,} alternatives; give one for each"
+        )
+    return replace(task, parameters=task.parameters | {"sigma": dict(zip(names, sigma, strict=True))})
 
 
 def _sentence(message: str, about: About) -> str:
