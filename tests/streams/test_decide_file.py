@@ -5,9 +5,11 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -600,6 +602,15 @@ def test_a_file_that_another_process_writes_is_refused(tmp_path):
         process.wait()
 
 
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="there is no second file system to point to")
+def test_a_link_to_another_disk_is_followed(tmp_path):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as disk:
+        (tmp_path / "answers.csv").symlink_to(f"{disk}/answers.csv")
+        vt.decide_file(votes(), tmp_path / "answers.csv", "pairwise")
+        assert [path.name for path in Path(disk).iterdir()] == ["answers.csv"]
+        assert_same(pl.read_csv(tmp_path / "answers.csv"), in_memory(votes(), "pairwise"))
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_is_read_only_is_refused(tmp_path):
     folder = tmp_path / "folder"
@@ -652,7 +663,7 @@ def test_the_command_writes_and_says_what(tmp_path):
     assert result.exit_code == 0
     assert "200 decisions by posterior" in result.output
     assert "The noise of 200 decisions is pooled" in result.output
-    for options in (["--json"], ["--explain"], ["--require-sure", "0.9"], ["--report", "r.html"]):
+    for options in (["--json"], ["--explain"], ["--require-sure", "0.9"], ["--report", "r.html"], ["--title", "T"]):
         result = CliRunner().invoke(cli, ["decide", str(source), "--out", str(tmp_path / "a.csv"), *options])
         assert result.exit_code == 2
         assert f"{options[0]} is for answers that are printed" in result.output

@@ -107,7 +107,8 @@ class Parts:
     def finish(self) -> None:
         """Put the file of answers in its place, made of all parts in their order, and remove them."""
         parts = [pl.scan_parquet(path) for path in sorted(self.folder.glob("*.parquet"))]
-        part = self.out.with_name(f".{self.out.name}.{self._key}")
+        goal = Path(os.path.realpath(self.out))  # what a link points to, perhaps on another disk
+        part = goal.with_name(f".{goal.name}.{self._key}")
         try:
             table = pl.concat(_alike(parts), how="vertical")
             whole = [name for name in _COUNTS if name in table.collect_schema()]
@@ -117,7 +118,7 @@ class Parts:
             _SINKS[self.out.suffix.lower()](table, part)
             with part.open("rb+") as file:
                 os.fsync(file.fileno())
-            part.replace(os.path.realpath(self.out))
+            part.replace(goal)
         except (OSError, pl.exceptions.PolarsError) as error:
             problem = getattr(error, "strerror", None) or first_line(error)
             kept = f"what is finished is kept in {self.folder}"
