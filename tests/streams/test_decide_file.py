@@ -671,6 +671,17 @@ def test_the_command_writes_and_says_what(tmp_path):
     assert "are for --out FILE" in result.output
 
 
+@pytest.mark.usefixtures("small_pieces")
+def test_a_warning_of_every_piece_is_said_once(tmp_path):
+    ranks_from_zero = votes().with_columns(pl.col("rank") - 1)
+    source = write(ranks_from_zero, tmp_path / "votes.parquet")
+    options = ["--rule", "borda", "--workers", "1", "--out", str(tmp_path / "a.csv")]
+    result = CliRunner().invoke(cli, ["decide", str(source), *options])
+    assert result.exit_code == 0
+    assert result.output.count("add 1 if ranks start at 0") == 1
+    assert "more like this)" in result.output
+
+
 def test_comparisons_and_logs_of_judges_are_read_in_pieces(tmp_path, small_pieces):
     random = np.random.default_rng(8)
     rows = [
