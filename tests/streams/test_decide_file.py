@@ -182,8 +182,7 @@ def test_ties_are_broken_by_the_order_in_the_decision_whatever_stands_before_it(
     table = pl.DataFrame(rows, schema=["decision", "voter", "alternative", "rank"], orient="row")
     vt.decide_file(table, tmp_path / "answers.csv", "borda", tie_break="first")
     found = pl.read_csv(tmp_path / "answers.csv")
-    assert_same(found, in_memory(table, "borda", tie_break="first"))
-    assert found.filter(pl.col("decision") == "q7", "chosen")["alternative"].to_list() == ["B"]
+    assert found.filter("chosen")["alternative"].to_list() == ["A" if d % 7 else "B" for d in range(80)]
 
 
 @pytest.mark.usefixtures("small_pieces")

@@ -143,7 +143,8 @@ def decide_file(
         Called with the share of the work that is done.
     """
     levels = None if confidence is None else checked_map(confidence)
-    said = Options(ballots, lower_is_better, None, unranked, levels, checked(columns))
+    apart = np.ndim(parameters.get("sigma", 0)) == 0 and not isinstance(parameters.get("sigma"), Mapping)
+    said = Options(ballots, lower_is_better, None, unranked, levels, checked(columns), apart)
     if on_error not in get_args(OnError):
         raise InputError(f"on_error can be stop or skip, not {quoted(on_error)}")
     settled: TieBreak = "error" if tie_break is None else tie_break
