@@ -155,7 +155,7 @@ class Question:
         if isinstance(panel, LearnedPanel):
             _require_unknown(parameters)
         info.require(_of_rule(parameters))
-        _require_evidence(np.where(profile.ballots.mask, 0.0, -np.inf), profile, choose)
+        require_evidence(np.where(profile.ballots.mask, 0.0, -np.inf), profile, choose)
         ignores_panel = panel is None and not _takes_panel(info) and Panel.of(profile) is not None
         panel = _panel_for(info, panel, profile)
         odd = odd_voters(profile, None if panel is None else panel.group_of) if oddities else ()
@@ -231,7 +231,7 @@ class Question:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what comes of it is refused below
             fit = _checked_fit(made.fit(profile.ballots), self.info.name, profile)
         _require_finite(fit.scores, self.parameters.get("model"))
-        _require_evidence(fit.scores, profile, self.choose)
+        require_evidence(fit.scores, profile, self.choose)
         if self.claims:
             claims = {place: (claim, *fit.warnings.get(place, ())) for place, claim in self.claims.items()}
             fit = fit._replace(warnings={**fit.warnings, **claims})
@@ -333,7 +333,7 @@ def _require_finite(scores: Array, model: Any) -> None:
     raise InputError("the votes, counts or sigma are too large or too small to compute with; rescale them")
 
 
-def _require_evidence(scores: Array, profile: Profile, choose: int) -> None:
+def require_evidence(scores: Array, profile: Profile, choose: int) -> None:
     """Refuse a decision in which fewer alternatives have a score than are to be chosen."""
     numbers = np.sum(np.asarray(scores) > -np.inf, axis=-1)
     short = np.argwhere(numbers < choose)

@@ -1,6 +1,7 @@
 """What goes wrong with input, in words its author can act on."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Self
 
 _MOST = 80  # characters of what a user gave, in a message
 
@@ -14,6 +15,12 @@ class InputError(ValueError):
 
 class TieError(InputError):
     """A single winner was asked for where several tie."""
+
+    @classmethod
+    def of(cls, names: Iterable[Any], choose: int) -> Self:
+        """Say which alternatives tie for the last of the places."""
+        place = "first place" if choose == 1 else f"the last of {choose} places"
+        return cls(f"{' and '.join(map(str, names))} tie for {place}; choose a tie-break, first or random")
 
 
 class InputWarning(UserWarning):

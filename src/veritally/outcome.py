@@ -420,9 +420,7 @@ class Outcome:
             ends = np.cumsum([len(tier) for tier in self.tier_positions])
             across = int(np.searchsorted(ends, k))
             if ends[across] > k:
-                place = "first place" if k == 1 else f"the last of {k} places"
-                names = " and ".join(map(str, self._names(self.tier_positions[across])))
-                raise TieError(f"{names} tie for {place}; choose a tie-break, first or random")
+                raise TieError.of(self._names(self.tier_positions[across]), k)
         return list(self.ordered[:k])
 
     # Reasons

@@ -186,6 +186,12 @@ class Answered:
         """The places of the alternatives, best first, those that tie as they were given."""
         return np.lexsort((np.broadcast_to(np.arange(self.scores.shape[-1]), self.scores.shape), self.tied))
 
+    def require_untied(self) -> None:
+        """Refuse a tie for the last of the chosen places, of a single decision."""
+        group, last = self.tied, self.tied[0, self.order[0, self.choose - 1]]
+        if np.sum(group <= last) > self.choose:
+            raise TieError.of(self.labels.flat(group == last), self.choose)
+
     def columns(self, order: Array, settled: bool) -> dict[str, Array]:
         """Return columns of a table, in an ``order`` in which ties may be ``settled``, else all that tie are chosen."""
         kept, belief, n = self.kept, self.belief, self.scores.shape[-1]

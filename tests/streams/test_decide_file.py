@@ -5,9 +5,11 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -16,6 +18,7 @@ from click.testing import CliRunner
 
 import veritally as vt
 from veritally.cli import cli
+from veritally.io import frames
 from veritally.streams import run
 from veritally.streams.pieces import Runs
 from veritally.streams.rows import Rows
@@ -174,6 +177,41 @@ def test_what_was_finished_of_other_work_is_not_used(tmp_path):
 
 
 @pytest.mark.usefixtures("small_pieces")
+def test_ties_are_broken_by_the_order_in_the_decision_whatever_stands_before_it(tmp_path):
+    rows = [(f"q{d}", f"v{i}", name, 1) for d in range(80) for i in (0, 1) for name in ("AB" if d % 7 else "BA")]
+    table = pl.DataFrame(rows, schema=["decision", "voter", "alternative", "rank"], orient="row")
+    vt.decide_file(table, tmp_path / "answers.csv", "borda", tie_break="first")
+    found = pl.read_csv(tmp_path / "answers.csv")
+    assert found.filter("chosen")["alternative"].to_list() == ["A" if d % 7 else "B" for d in range(80)]
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_sigma_in_the_order_of_the_file_stays_with_the_names(tmp_path):
+    """Also in decisions that list their alternatives the other way round."""
+    rows = [(f"q{d}", f"v{i}", n, 2 - (n == "A")) for d in range(60) for i in (0, 1) for n in ["AB", "BA"][d > 30]]
+    table = pl.DataFrame(rows, schema=["decision", "voter", "alternative", "rank"], orient="row")
+    table = table.with_columns(count=pl.when(pl.col("alternative") == "A").then(1).otherwise(9))
+    vt.decide_file(table, tmp_path / "answers.csv", sigma=[1.0, 20.0], tau=1.0)
+    found = pl.read_csv(tmp_path / "answers.csv")
+    expected = in_memory(table.filter(pl.col("decision") == "q0"), sigma={"A": 1.0, "B": 20.0}, tau=1.0)
+    assert found["alternative"].to_list() == ["A", "B"] * 60
+    np.testing.assert_allclose(found["score"].to_numpy(), np.tile(expected["score"].to_numpy(), 60), atol=1e-6)
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_groups_in_which_nobody_meets_share_no_errors(tmp_path):
+    """In some pieces there are two of a group, though never in one decision."""
+    pairs = [(0, 2)] * 30 + [(0, 1), (1, 2)] * 30
+    rows = [
+        (f"q{d}", f"v{i}", n, 1 + (n == "A"), f"g{i % 2}") for d, own in enumerate(pairs) for i in own for n in "AB"
+    ]
+    table = pl.DataFrame(rows, schema=["decision", "voter", "alternative", "rank", "group"], orient="row")
+    given = {"sigma": 2.0, "tau": 1.0}
+    vt.decide_file(table, tmp_path / "answers.csv", **given)
+    assert_same(pl.read_csv(tmp_path / "answers.csv"), in_memory(table, **given), 1e-6)
+
+
+@pytest.mark.usefixtures("small_pieces")
 def test_noise_is_pooled_from_the_first_pass_on(tmp_path):
     """With fewer than 256 decisions the first pass sees all, so that the noise is that of all in memory."""
     table = votes(200)
@@ -235,10 +273,54 @@ def test_a_decision_that_fails_is_named_or_skipped(tmp_path, rule):
     assert_same(found.filter(pl.col("error").is_null()).drop("error"), rest, 1e-6 if rule == "posterior" else 1e-9)
 
 
+def test_decisions_that_can_be_decided_are_found_among_many_that_cannot(tmp_path):
+    single = [(f"z{i}", "v", "a", 1, 1) for i in range(1500)]
+    table = pl.concat([votes(), pl.DataFrame(single, schema=votes().schema, orient="row")])
+    written = vt.decide_file(table, tmp_path / "answers.csv", "pairwise", on_error="skip")
+    assert (written.decisions, written.failed) == (MANY + 1500, 1500)
+
+
+def test_decisions_of_very_different_sizes_are_searched_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(frames, "_MOST_PADDING", 20_000)
+    random = np.random.default_rng(6)
+    large = [("large", f"v{i}", f"a{j}", float(random.normal())) for i in range(30) for j in range(2)]
+    wide = [("wide", "v0", f"a{j}", float(random.normal())) for j in range(30)]
+    small = [(f"q{d}", f"v{i}", f"a{j}", float(random.normal())) for d in range(30) for i in (0, 1) for j in (0, 1)]
+    table = pl.DataFrame([*large, *small, *wide], schema=["decision", "voter", "alternative", "value"], orient="row")
+    written = vt.decide_file(table, tmp_path / "answers.csv", cap=9)
+    assert (written.decisions, written.failed) == (32, 0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [({"sigma": -1.0}, "^sigma must be"), ({"ballots": "value"}, "^the frame: found the columns")],
+    ids=["sigma", "ballots"],
+)
+def test_what_is_wrong_with_the_question_is_said_of_no_decision(tmp_path, settings, problem):
+    with pytest.raises(vt.InputError, match=problem):
+        vt.decide_file(votes(), tmp_path / "answers.csv", **settings)
+
+
 def test_where_every_decision_fails_the_reason_is_said(tmp_path):
     table = votes().with_columns(pl.lit(-1).alias("rank"))
     with pytest.raises(vt.InputError, match="rank"):
         vt.decide_file(table, tmp_path / "answers.parquet", "pairwise", on_error="skip")
+
+
+def test_parts_of_a_folder_may_have_their_columns_in_any_order(tmp_path):
+    folder = write(votes(), tmp_path / "votes", 2)
+    path = folder / "part-1.parquet"
+    table = pl.read_parquet(path)
+    table.select(reversed(table.columns)).write_parquet(path)
+    (folder / "_temporary").mkdir()
+    table.head(1).drop("rank").write_parquet(folder / "_temporary" / "part-9.parquet")
+    vt.decide_file(folder, tmp_path / "answers.parquet", "pairwise")
+    assert_same(pl.read_parquet(tmp_path / "answers.parquet"), in_memory(votes(), "pairwise"))
+
+
+def test_blank_rows_are_no_decision(tmp_path):
+    blank = pl.DataFrame({name: [None] * 3 for name in votes().columns}, schema=votes().schema)
+    assert vt.decide_file(pl.concat([votes(), blank]), tmp_path / "answers.csv", "pairwise").decisions == MANY
 
 
 def test_rows_of_a_folder_are_named_by_their_file(tmp_path):
@@ -270,6 +352,12 @@ def one_decision(kind="rank", voters=6000, seed=3):
     return table
 
 
+def cut_by_voters(monkeypatch, rows=5_000, sample=3_000):
+    """Have pieces of some rows, and find the noise by some voters; fewer than these are decided at once."""
+    for name, limit in (("_ROWS", rows), ("_VOTES", sample), ("_FEWEST", sample)):
+        monkeypatch.setattr(run, name, limit)
+
+
 @pytest.mark.parametrize("order", ["as they are", "shuffled"])
 @pytest.mark.parametrize(
     ("kind", "rule", "settings"),
@@ -281,7 +369,7 @@ def one_decision(kind="rank", voters=6000, seed=3):
     ],
 )
 def test_tallies_of_some_voters_add_up(tmp_path, monkeypatch, kind, rule, settings, order):
-    monkeypatch.setattr(run, "_ROWS", 5_000)
+    cut_by_voters(monkeypatch)
     table = one_decision(kind)
     if order == "shuffled":
         table = table.sample(fraction=1, shuffle=True, seed=4)
@@ -292,7 +380,7 @@ def test_tallies_of_some_voters_add_up(tmp_path, monkeypatch, kind, rule, settin
 
 
 def test_the_noise_of_one_decision_is_found_by_some_voters(tmp_path, monkeypatch):
-    monkeypatch.setattr(run, "_ROWS", 5_000)
+    cut_by_voters(monkeypatch)
     table = one_decision()
     vt.decide_file(table, tmp_path / "answers.csv")
     found, expected = pl.read_csv(tmp_path / "answers.csv").sort("alternative"), in_memory(table).sort("alternative")
@@ -302,7 +390,7 @@ def test_the_noise_of_one_decision_is_found_by_some_voters(tmp_path, monkeypatch
 
 
 def test_values_far_from_zero_keep_their_digits(tmp_path, monkeypatch):
-    monkeypatch.setattr(run, "_ROWS", 5_000)
+    cut_by_voters(monkeypatch)
     table = one_decision("value").with_columns(pl.col("value") + 1e7)
     vt.decide_file(table, tmp_path / "answers.csv", sigma=8.0, tau=1.0)
     found = pl.read_csv(tmp_path / "answers.csv").sort("alternative")
@@ -310,7 +398,7 @@ def test_values_far_from_zero_keep_their_digits(tmp_path, monkeypatch):
 
 
 def test_an_absurd_claim_is_cut_down_though_others_are_in_other_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr(run, "_ROWS", 5_000)
+    cut_by_voters(monkeypatch)
     claim = pl.DataFrame({"voter": ["liar"] * 4, "alternative": [f"a{j}" for j in range(4)], "rank": [1.0, 2, 3, 4]})
     table = pl.concat(
         [
@@ -320,12 +408,12 @@ def test_an_absurd_claim_is_cut_down_though_others_are_in_other_pieces(tmp_path,
     )
     written = vt.decide_file(table, tmp_path / "answers.csv", "pairwise")
     assert any("liar claims up to 1,000,000,000 observations" in one for one in written.warnings)
-    found = pl.read_csv(tmp_path / "answers.csv").drop("count").sort("alternative")
-    assert_same(found, in_memory(table, "pairwise").drop("count").sort("alternative"), 1e-6)
+    found = pl.read_csv(tmp_path / "answers.csv").sort("alternative")
+    assert_same(found, in_memory(table, "pairwise").sort("alternative"), 1e-6)
 
 
 def test_a_search_by_many_voters_goes_on_where_it_stopped(tmp_path, monkeypatch):
-    monkeypatch.setattr(run, "_ROWS", 5_000)
+    cut_by_voters(monkeypatch)
     table, out = one_decision(), tmp_path / "answers.csv"
     with pytest.raises(ZeroDivisionError):
         vt.decide_file(table, out, sigma=8.0, tau=1.0, progress=lambda share: 1 / (share < 0.25))
@@ -352,12 +440,99 @@ def test_small_files_of_any_form_are_decided_too(tmp_path, name, text):
     assert_same(pl.read_csv(tmp_path / "answers.csv"), expected)
 
 
-def test_rules_that_need_all_voters_at_once_say_so(tmp_path):
+def test_one_decision_by_few_voters_is_decided_as_in_memory(tmp_path):
+    table = one_decision(voters=12)
+    for rule in ("posterior", "mle"):
+        vt.decide_file(table, tmp_path / "answers.csv", rule)
+        assert_same(pl.read_csv(tmp_path / "answers.csv"), in_memory(table, rule), 1e-6)
+
+
+@pytest.mark.parametrize("rows", [20, 10_000])
+@pytest.mark.parametrize("rule", ["borda", "case5-zero", "pairwise"])
+def test_a_tally_of_pieces_is_that_of_all(tmp_path, monkeypatch, rule, rows):
+    """Where an alternative is in few pieces, ballots stand for several voters, and a claim is absurd."""
+    cut_by_voters(monkeypatch, rows, sample=10)
+    last = pl.col("alternative") == "a3"
+    table = one_decision(voters=200).filter(~last | (pl.col("voter").str.ends_with("7")))
+    table = table.with_columns(
+        pl.when(pl.col("voter") == "v9").then(10**6).otherwise("count").alias("count"),
+        multiplicity=pl.col("voter").str.slice(-1).cast(pl.Int64) % 4,
+    )
+    vt.decide_file(table, tmp_path / "answers.csv", rule)
+    found = pl.read_csv(tmp_path / "answers.csv").sort("alternative")
+    assert_same(found, in_memory(table, rule).sort("alternative"), 1e-6)
+
+
+def test_many_comparisons_are_no_absurd_claim(tmp_path, monkeypatch):
+    cut_by_voters(monkeypatch, rows=50, sample=3)
+    random = np.random.default_rng(8)
+    rows = [(f"u{k % 9}" if k < 100 else "busy", *random.permutation(["A", "B", "C"])[:2], "left") for k in range(3000)]
+    battles = pl.DataFrame(rows, schema=["voter", "left", "right", "winner"], orient="row")
+    written = vt.decide_file(battles, tmp_path / "board.csv", "plurality")
+    assert not written.warnings
+    found = pl.read_csv(tmp_path / "board.csv").sort("alternative")
+    assert_same(found, in_memory(battles, "plurality").sort("alternative"))
+
+
+def test_rules_that_need_all_voters_at_once_say_so(tmp_path, monkeypatch):
+    cut_by_voters(monkeypatch)
     with pytest.raises(vt.InputError, match="mle needs all voters at once; use posterior, or a rule of one pass"):
         vt.decide_file(one_decision(), tmp_path / "answers.csv", "mle")
 
 
+def test_a_tie_in_one_decision_is_refused_where_that_is_asked(tmp_path):
+    tied = pl.DataFrame({"voter": [*"uuvv"], "alternative": [*"ABAB"], "rank": [1, 2, 2, 1]})
+    with pytest.raises(vt.TieError, match="A and B tie for first place"):
+        vt.decide_file(tied, tmp_path / "answers.csv", "borda", tie_break="error")
+    vt.decide_file(tied, tmp_path / "answers.csv", "borda", tie_break="error", choose=2)
+    (tmp_path / "tied.orders").write_text("A > B\nB > A\n")
+    with pytest.raises(vt.TieError, match="A and B tie for first place"):
+        vt.decide_file(tmp_path / "tied.orders", tmp_path / "answers.csv", "borda", tie_break="error", force=True)
+
+
+def test_alternatives_that_no_voter_of_the_sample_saw_can_be_chosen(tmp_path, monkeypatch):
+    cut_by_voters(monkeypatch, sample=100)
+    table = one_decision()
+    rare = pl.DataFrame({"voter": ["rare"] * 2, "alternative": ["a0", "new"], "rank": [2.0, 1.0], "count": [9, 9]})
+    table = pl.concat([table, rare.select(table.columns).cast(table.schema)])
+    vt.decide_file(table, tmp_path / "answers.csv", sigma=8.0, tau=1.0, choose=5)
+    found = pl.read_csv(tmp_path / "answers.csv").sort("alternative")
+    assert_same(found, in_memory(table, sigma=8.0, tau=1.0, choose=5).sort("alternative"), 1e-6)
+
+
 # Where it is written
+
+
+def test_a_folder_of_others_is_left_alone(tmp_path):
+    """Though it has the name that finished parts go to, and holds Parquet files, as these do."""
+    folder = write(votes(), tmp_path / "answers.parquet.parts", 2)
+    with pytest.raises(vt.InputError, match="holds other files; move them"):
+        vt.decide_file(folder, tmp_path / "answers.parquet", "pairwise")
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_answers_are_not_written_among_the_votes(tmp_path):
+    folder = write(votes(), tmp_path / "votes", 2)
+    with pytest.raises(vt.InputError, match="is in the folder of the votes"):
+        vt.decide_file(folder, folder / "answers.parquet", "pairwise")
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_parts_that_were_being_removed_are_not_used_again(tmp_path, monkeypatch):
+    """A sudden end while they are removed, after the answers were written, leaves some parts behind."""
+    source, out = write(votes(), tmp_path / "votes"), tmp_path / "answers.parquet"
+
+    def sudden_end(folder, **_):
+        next(folder.glob("*.parquet")).unlink()
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr("veritally.streams.parts.shutil.rmtree", sudden_end)
+        with pytest.raises(ZeroDivisionError):
+            vt.decide_file(source, out, "pairwise")
+    whole = out.read_bytes()
+    vt.decide_file(source, out, "pairwise")
+    assert out.read_bytes() == whole
 
 
 def test_a_file_of_others_is_left_alone(tmp_path):
@@ -426,6 +601,15 @@ def test_a_file_that_another_process_writes_is_refused(tmp_path):
         process.wait()
 
 
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="there is no second file system to point to")
+def test_a_link_to_another_disk_is_followed(tmp_path):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as disk:
+        (tmp_path / "answers.csv").symlink_to(f"{disk}/answers.csv")
+        vt.decide_file(votes(), tmp_path / "answers.csv", "pairwise")
+        assert [path.name for path in Path(disk).iterdir()] == ["answers.csv"]
+        assert_same(pl.read_csv(tmp_path / "answers.csv"), in_memory(votes(), "pairwise"))
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_is_read_only_is_refused(tmp_path):
     folder = tmp_path / "folder"
@@ -441,6 +625,8 @@ def test_a_folder_that_is_read_only_is_refused(tmp_path):
         ({"out": "missing/answers.csv"}, "there is no folder"),
         ({"on_error": "ignore"}, "on_error can be stop or skip, not 'ignore'"),
         ({"omega": "estimated"}, "omega is one for all decisions, which are decided in pieces here"),
+        ({"count_error": "percentage:0.3"}, "what counts stand for depends on those of all decisions"),
+        ({"sigma": [1.0, 2.0]}, "sigma has 2 numbers, and there are 4 alternatives"),
         ({"rule": "nonsense"}, "nonsense"),
         ({"rule": "pairwise", "choose": 9}, "cannot choose 9"),
     ],
@@ -476,12 +662,23 @@ def test_the_command_writes_and_says_what(tmp_path):
     assert result.exit_code == 0
     assert "200 decisions by posterior" in result.output
     assert "The noise of 200 decisions is pooled" in result.output
-    for options in (["--json"], ["--explain"], ["--require-sure", "0.9"], ["--report", "r.html"]):
+    for options in (["--json"], ["--explain"], ["--require-sure", "0.9"], ["--report", "r.html"], ["--title", "T"]):
         result = CliRunner().invoke(cli, ["decide", str(source), "--out", str(tmp_path / "a.csv"), *options])
         assert result.exit_code == 2
         assert f"{options[0]} is for answers that are printed" in result.output
     result = CliRunner().invoke(cli, ["decide", str(source), "--workers", "2"])
     assert "are for --out FILE" in result.output
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_a_warning_of_every_piece_is_said_once(tmp_path):
+    ranks_from_zero = votes().with_columns(pl.col("rank") - 1)
+    source = write(ranks_from_zero, tmp_path / "votes.parquet")
+    options = ["--rule", "borda", "--workers", "1", "--out", str(tmp_path / "a.csv")]
+    result = CliRunner().invoke(cli, ["decide", str(source), *options])
+    assert result.exit_code == 0
+    assert result.output.count("add 1 if ranks start at 0") == 1
+    assert "more like this)" in result.output
 
 
 def test_comparisons_and_logs_of_judges_are_read_in_pieces(tmp_path, small_pieces):

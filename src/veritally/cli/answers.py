@@ -1,7 +1,8 @@
 """``veritally decide --out``: answers in a file, of any number of decisions."""
 
+import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,15 @@ from veritally.report.sentences import common_noise
 from veritally.streams.run import decide_file
 
 _SAID = 20  # warnings
+_NAMES_AND_NUMBERS = re.compile(r"'[^']*'|\d[\d.,]*")
+
+
+def _first_of_each(messages: Iterable[str]) -> list[str]:
+    """Return the first of those warnings that differ only in names and numbers, as those of pieces do."""
+    alike: dict[str, list[str]] = {}
+    for message in messages:
+        alike.setdefault(_NAMES_AND_NUMBERS.sub("", message), []).append(message)
+    return [first + (f" (and {len(rest):,} more like this)" if rest else "") for first, *rest in alike.values()]
 
 
 def decide_to_file(file: str, out: str, others: Mapping[str, Any], cluster: str | None, **asked: Any) -> None:
@@ -35,10 +45,11 @@ def decide_to_file(file: str, out: str, others: Mapping[str, Any], cluster: str 
             done = f"{max(shares, default=0):.0%} is done and kept in {kept}"
             say(f"{done}; to resume, give the same command again", err=True)
         raise
-    for message in written.warnings[:_SAID]:
+    said = _first_of_each(written.warnings)
+    for message in said[:_SAID]:
         warnings.warn(message, InputWarning, stacklevel=1)
-    if len(written.warnings) > _SAID:
-        warnings.warn(f"{len(written.warnings) - _SAID:,} more warnings are not shown", InputWarning, stacklevel=1)
+    if len(said) > _SAID:
+        warnings.warn(f"{len(said) - _SAID:,} more warnings are not shown", InputWarning, stacklevel=1)
     number = "1 decision" if written.decisions == 1 else f"{written.decisions:,} decisions"
     say(f"{number} by {written.rule}: {written.path}")
     for noise in written.pooled_noise:

@@ -272,6 +272,7 @@ def decide(
         others = {"--json": as_json, "--explain": explain, "--report": reports, "--plot": plot, "--without": without}
         others |= {"--require-sure": required is not None, "--groups": groups, "--counts": counts}
         refuse_both(workers, cluster)
+        others |= {"--title": title, "--top": top}
         decide_to_file(
             file,
             out,

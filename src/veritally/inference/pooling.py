@@ -1,5 +1,6 @@
 """One noise for many decisions: what all of them tell together."""
 
+import math
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
@@ -28,8 +29,8 @@ _TELLING = 256  # of them that tell it
 
 def pool(ballots: Ballots, given: Assumptions) -> dict[str, PooledNoise]:
     """Find one noise for all decisions of a kind, by kind, where there are at least twenty."""
-    found = {}
-    flat = ballots.map(lambda x: x.reshape(-1, *x.shape[ballots.mask.ndim - 1 :]))
+    found, batch = {}, ballots.mask.shape[:-1]
+    flat = ballots.map(lambda x: x.reshape(math.prod(batch), *x.shape[len(batch) :]))
     for group in grouped(flat, flat.composition(), cut=not isinstance(given.sigma, tuple)):
         noise = _pool_alike(group.ballots.simplest(), given)
         if noise is not None:

@@ -1,5 +1,6 @@
 """From votes and assumptions to the posterior: mean and covariance of the truths at each value the noise may have."""
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -74,7 +75,7 @@ def _infer_alike(ballots: Ballots, given: Assumptions) -> PosteriorMixture:
     """Do so for decisions that go the same way, along one batch axis."""
     batch = ballots.mask.shape[:-1]
     if len(batch) != 1:
-        flat = ballots.map(lambda x: x.reshape(-1, *x.shape[len(batch) :]))
+        flat = ballots.map(lambda x: x.reshape(math.prod(batch), *x.shape[len(batch) :]))
         return _infer_alike(flat, given).in_shape(batch)
     level = ballots.level()
     if level is not None:  # from which values are measured, so that no digits are lost

@@ -22,6 +22,7 @@ voter, its probability counts to that power; then, too, a whole site is taken ou
 two halves come to the same as one. Where others say too little for that, only the part is.
 """
 
+import math
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -369,7 +370,7 @@ def _propagated(ballots: Ballots, model: Model, rough: bool, near: Near | None) 
         return _settled(ballots, model, rough, near)
 
     def flat(x: Array) -> Array:
-        return np.reshape(x, (-1, *np.shape(x)[len(batch) :]))
+        return np.reshape(x, (math.prod(batch), *np.shape(x)[len(batch) :]))
 
     near = None if near is None else Near(*map(flat, near))
     found = _settled(ballots.map(flat), model.map(flat, batch), rough, near)

@@ -4,6 +4,7 @@ Around each mean the posterior is taken for normal, and the draws are spread eve
 leave a posterior that is far from normal, draws are those of Gibbs sampling, from the exact posterior.
 """
 
+import math
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
@@ -45,7 +46,7 @@ def believe(ballots: Ballots, posterior: PosteriorMixture, winner: Array, seed: 
     be where ballots are only some of those that the posterior is of.
     """
     batch = ballots.mask.shape[:-1]
-    flat = ballots.map(lambda x: np.asarray(x).reshape(-1, *x.shape[len(batch) :]))
+    flat = ballots.map(lambda x: np.asarray(x).reshape(math.prod(batch), *x.shape[len(batch) :]))
     found = _flat(posterior, len(batch))
     winners = np.broadcast_to(np.asarray(winner), batch).ravel()
     size = max(1, _CELLS // (_DRAWS * found.moments.mean.shape[0] * flat.mask.shape[-1]))

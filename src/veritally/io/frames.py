@@ -65,8 +65,8 @@ def to_profile(table: pl.DataFrame, place: "Place", said: Options) -> Profile:
     if vote == "rank":
         said.require_ranks(name)
     decisions, decision = coded(table["decision"], place) if "decision" in table.columns else (None, None)
-    voters, voter = _labels(table["voter"], decision, place)
-    alternatives, alternative = _labels(table["alternative"], decision, place)
+    voters, voter = _labels(table["voter"], decision, place, said.apart)
+    alternatives, alternative = _labels(table["alternative"], decision, place, said.apart)
     batch = () if decisions is None else (len(decisions),)
     shape = (*batch, int(voter.max()) + 1, int(alternative.max()) + 1)
     require_room(shape, table.height, name)
@@ -336,14 +336,22 @@ def coded(column: pl.Series, place: Place) -> tuple[list[str], Array]:
     return names.to_list(), codes.to_numpy().astype(np.intp)
 
 
-def _labels(column: pl.Series, decision: Array | None, place: Place) -> tuple[Sequence[Any], Array]:
-    """Return names and positions, within each decision where there are several."""
+def _labels(column: pl.Series, decision: Array | None, place: Place, apart: bool) -> tuple[Sequence[Any], Array]:
+    """Return names and positions, within each decision where there are several.
+
+    Names come as they first appear in the table; ``apart``, as they first appear in their decision.
+    """
     names, codes = coded(column, place)
     if decision is None:
         return names, codes
     pair = decision * len(names) + codes
     pairs, pair = _numbered(pair, (int(np.max(decision)) + 1) * len(names))  # by decision, then by appearance
     owner = pairs // len(names)
+    if apart:
+        first = np.empty(len(pairs), dtype=np.intp)
+        first[pair[::-1]] = np.arange(len(pair))[::-1]
+        order = np.lexsort((first, owner))
+        pairs, pair = pairs[order], np.argsort(order)[pair]
     starts = np.searchsorted(owner, np.arange(owner[-1] + 1))
     position = np.arange(len(pairs)) - starts[owner]
     return EachNames(names, pairs % len(names), np.append(starts, len(pairs))), position[pair]

@@ -19,7 +19,10 @@ _KINDS: Mapping[BallotColumn, Kind] = {"value": "values", "rank": "rankings", "t
 
 @dataclass(frozen=True)
 class Options:
-    """The options of ``read``, checked; each form of votes refuses those that say nothing about it."""
+    """The options of ``read``, checked; each form of votes refuses those that say nothing about it.
+
+    With ``apart`` each decision is read as if it stood alone, so that its names have an order of their own.
+    """
 
     ballots: BallotColumn | None = None
     lower_is_better: bool = False
@@ -27,6 +30,7 @@ class Options:
     unranked: Unranked | None = None
     confidence: Mapping[str, float] | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
+    apart: bool = False
 
     def __post_init__(self) -> None:
         if self.ballots not in (None, *get_args(BallotColumn)):

@@ -1,5 +1,6 @@
 """Posterior: the truths given the votes."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -399,7 +400,8 @@ def _panel_details(found: PosteriorMixture, ballots: Ballots) -> dict[str, Array
 
 def _some_decisions(ballots: Ballots) -> Ballots:
     """Return some decisions of many, evenly chosen, along one axis."""
-    flat = ballots.map(lambda x: x.reshape(-1, *x.shape[ballots.mask.ndim - 1 :]))
+    batch = ballots.mask.shape[:-1]
+    flat = ballots.map(lambda x: x.reshape(math.prod(batch), *x.shape[len(batch) :]))
     chosen = np.unique(np.linspace(0, len(flat.mask) - 1, min(len(flat.mask), _TELLING)).astype(int))
     return flat.map(itemgetter(chosen))
 

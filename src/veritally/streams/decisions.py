@@ -94,7 +94,8 @@ class Task:
                 "place", maintain_order=True
             )
             table = table.drop("place")
-        return Answers(table, merged(part.warnings for part in parts), len(order), sum(part.failed for part in parts))
+        decisions, failed = (sum(part.decisions for part in parts), sum(part.failed for part in parts))
+        return Answers(table, merged(part.warnings for part in parts), decisions, failed)
 
     def names(self, votes: Votes) -> pl.Series:
         """Return the name of the decision of each row; nothing where it is blank, which is refused later."""
@@ -121,18 +122,27 @@ class Task:
         profile = forms.to_profile(votes.table, votes.place, self.said)
         return profile.as_top() if self.said.ballots == "top" else profile
 
-    def sound(self, votes: Votes) -> Iterator[Votes]:
-        """Yield those parts of the votes about which something can be asked, where others are to be skipped."""
-        try:
-            self.question(votes)
-        except InputError as error:
-            halves = self._halves(votes)
-            if not halves:
-                self._failed(votes, error)
-            for half in halves:
-                yield from self.sound(half)
-        else:
-            yield votes
+    def sound(self, votes: Votes) -> list[Votes]:
+        """Return those parts of the votes about which something can be asked, where others are to be skipped.
+
+        What keeps all decisions from being asked about is said of none of them.
+        """
+        parts, problems = list[Votes](), list[tuple[Votes, InputError]]()
+        rest = [votes]
+        while rest:
+            part = rest.pop()
+            try:
+                self.question(part)
+                parts.append(part)
+            except InputError as error:
+                halves = self._halves(part)
+                rest += reversed(halves)
+                problems += [] if halves else [(part, error)]
+        if not parts and len({str(error) for _, error in problems}) == 1 < len(problems):
+            raise problems[0][1]
+        if problems and (not parts or self.on_error == "stop"):
+            raise self._named(*problems[0])
+        return parts
 
     def _answers(self, votes: Votes) -> Answers:
         """Decide decisions of like size; where that fails, each half of them alone."""
@@ -160,14 +170,19 @@ class Task:
         decisions = sum(outcome.profile.batch[0] for outcome in outcomes)
         return Answers(pl.concat(map(answer_table, outcomes)), merged(map(_warnings, outcomes)), decisions, 0)
 
+    def _named(self, votes: Votes, error: InputError) -> InputError:
+        """Return the error with the name of the one decision that cannot be decided."""
+        decision, text = f"decision {quoted(self.names(votes)[0])}", str(error)
+        named = InputError(text if decision in text else f"{decision}: {text}")
+        named.__cause__ = error
+        return named
+
     def _failed(self, votes: Votes, error: InputError) -> Answers:
         """Name the one decision that cannot be decided: as an error, or in its answer."""
-        name = self.names(votes)[0]
-        text = str(error)
-        text = text if quoted(name) in text else f"decision {quoted(name)}: {text}"
+        named = self._named(votes, error)
         if self.on_error == "stop":
-            raise InputError(text) from error
-        return Answers(pl.DataFrame({"decision": [name], "error": [text]}), {}, 1, 1)
+            raise named
+        return Answers(pl.DataFrame({"decision": [self.names(votes)[0]], "error": [str(named)]}), {}, 1, 1)
 
     def _halves(self, votes: Votes) -> tuple[Votes, ...]:
         """Cut votes into two halves, by decisions; into nothing if there is one."""

@@ -4,9 +4,11 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
+from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,6 +28,11 @@ _OURS = {"alternative", "score", "rank", "winner", "chosen"}  # columns of answe
 _ROWS = 1 << 17  # of a row group
 _COUNTS = ("voters", "count")
 _LARGEST = 2**53  # whole number that a float holds exactly
+
+_KEY = re.compile(r"[0-9a-f]{16}")
+_OURS_ALONE = re.compile(
+    r"[0-9a-f]{16}(-\d{8,}\.npz)?|\d{8,}\.(parquet|json)|\.[0-9a-f]{16}\.part|rows"
+)  # names of parts
 
 Sink = Callable[[pl.LazyFrame, Path], Any]
 _SINKS: dict[str, Sink] = {
@@ -47,11 +54,12 @@ class Parts:
         self._key = hashlib.sha256(key.encode()).hexdigest()[:16]
         with ExitStack() as stack:
             stack.enter_context(held(out))
-            if self.folder.exists() and not (self.folder / self._key).exists():
-                if any(not _is_ours(path) for path in self.folder.iterdir()):
-                    raise InputError(f"{self.folder}: is needed for what is finished, and holds other files; move them")
-                shutil.rmtree(self.folder)
             try:
+                if self.folder.exists() and not (self.folder / self._key).exists():
+                    if any(not _OURS_ALONE.fullmatch(path.name) for path in self.folder.iterdir()):
+                        problem = "is needed for what is finished, and holds other files"
+                        raise InputError(f"{self.folder}: {problem}; move them")
+                    self._remove()
                 self.folder.mkdir(exist_ok=True)
             except OSError as error:
                 raise InputError(f"{self.folder}: cannot be written ({error.strerror or error})") from error
@@ -99,23 +107,31 @@ class Parts:
     def finish(self) -> None:
         """Put the file of answers in its place, made of all parts in their order, and remove them."""
         parts = [pl.scan_parquet(path) for path in sorted(self.folder.glob("*.parquet"))]
-        part = self.out.with_name(f".{self.out.name}.{self._key}")
+        goal = Path(os.path.realpath(self.out))  # what a link points to, perhaps on another disk
+        part = goal.with_name(f".{goal.name}.{self._key}")
         try:
             table = pl.concat(_alike(parts), how="vertical")
             whole = [name for name in _COUNTS if name in table.collect_schema()]
             tests = [((pl.col(name) % 1 == 0) & (pl.col(name) < _LARGEST)).all().alias(name) for name in whole]
-            found = table.select(tests).collect()
+            found = table.select(tests).collect(engine="streaming")
             table = table.with_columns(pl.col(name).cast(pl.Int64) for name in whole if found[name].all())
             _SINKS[self.out.suffix.lower()](table, part)
             with part.open("rb+") as file:
                 os.fsync(file.fileno())
-            part.replace(os.path.realpath(self.out))
+            part.replace(goal)
         except (OSError, pl.exceptions.PolarsError) as error:
             problem = getattr(error, "strerror", None) or first_line(error)
             kept = f"what is finished is kept in {self.folder}"
             raise InputError(f"{self.out}: cannot be written ({problem}); {kept}") from error
         finally:
             part.unlink(missing_ok=True)
+        self._remove()
+
+    def _remove(self) -> None:
+        """Remove the folder, first what says for which work it is: what is left by a sudden end is then not used."""
+        for path in self.folder.glob("[!.]*"):
+            if _KEY.fullmatch(path.name):
+                path.unlink()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _part(self, index: int) -> Path:
@@ -132,12 +148,8 @@ class Parts:
             any(path.suffix in (".json", ".npz") for path in self.folder.glob("*")) or (self.rows / COMPLETE).exists()
         )
         if self.folder.exists() and not finished:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self._remove()
         self._open.close()
-
-
-def _is_ours(path: Path) -> bool:
-    return path.suffix in (".parquet", ".json", ".npz", ".part") or path.name == "rows" or len(path.name) == 16
 
 
 def _alike(parts: Iterable[pl.LazyFrame]) -> list[pl.LazyFrame]:
@@ -156,14 +168,17 @@ def _alike(parts: Iterable[pl.LazyFrame]) -> list[pl.LazyFrame]:
     return found
 
 
-def require_out(out: Path, force: bool) -> None:
-    """Refuse what cannot be written, before there is any work to lose."""
+def require_out(out: Path, source: Any, force: bool) -> None:
+    """Refuse what cannot be written, or is in the folder that is read, before there is any work to lose."""
     if out.suffix.lower() not in _SINKS:
         raise InputError(f"{out}: cannot tell the format from the suffix; use one of {', '.join(_SINKS)}")
     if out.is_dir():
         raise InputError(f"{out}: is a folder; name a file")
     if not out.parent.is_dir():
         raise InputError(f"{out}: cannot be written (there is no folder {out.parent})")
+    folder = source if isinstance(source, str | PathLike) and Path(source).is_dir() else None
+    if folder is not None and Path(os.path.realpath(folder)) in Path(os.path.realpath(out)).parents:
+        raise InputError(f"{out}: is in the folder of the votes, where it would be read as votes; write it elsewhere")
     if not force:
         refuse_to_replace(out, _are_answers)
 

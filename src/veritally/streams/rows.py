@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from polars.selectors import by_name
 
 from veritally.checks import usable_path
 from veritally.errors import InputError
@@ -51,7 +52,7 @@ class Rows:
         """Look at a file, a folder of Parquet files, or a frame."""
         path = usable_path(source) if isinstance(source, str | PathLike) and str(source) != "-" else None
         if path is not None and path.is_dir():
-            files = sorted(found for found in path.rglob("*.parquet") if not found.name.startswith((".", "_")))
+            files = sorted(found for found in path.rglob("*.parquet") if not _is_hidden(found.relative_to(path)))
             if not files:
                 raise InputError(f"{path}: holds no file that ends in .parquet; give a file, or a folder of such files")
             return cls._of_parquet(str(source), files)
@@ -86,7 +87,7 @@ class Rows:
     @property
     def identity(self) -> str:
         """What is the same only for the same rows: of files their names, sizes and times."""
-        made = hashlib.sha256()
+        made = hashlib.sha256(json.dumps(self.columns).encode())
         if self.table is not None:
             made.update(self.table.hash_rows().to_numpy().tobytes())
         for file in self.files:
@@ -96,7 +97,7 @@ class Rows:
 
     def read(self, start: int, stop: int, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Return some of the rows."""
-        wanted = pl.all() if columns is None else pl.col(columns)
+        wanted = by_name(*(self.columns if columns is None else columns))
         if self.table is not None:
             return self.table.slice(start, stop - start).select(wanted)
         parts = []
@@ -131,6 +132,11 @@ def is_table(source: Any) -> bool:
         return True
     path = usable_path(source)
     return not path.is_file() or _is_parquet(path) or not holds_orders(path)
+
+
+def _is_hidden(path: Path) -> bool:
+    """Whether a file, or a folder that it is in, is hidden, or for the use of a program that writes such folders."""
+    return any(part.startswith((".", "_")) for part in path.parts)
 
 
 def _is_parquet(path: Path) -> bool:

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -45,6 +45,7 @@ _HEAD = 10_000  # rows by which columns are recognised
 _ROWS, _ROWS_OF_SEARCHES = 1 << 18, 1 << 14  # of a piece, for rules of one pass and for others
 _TELLING = 256  # decisions from which is learned what concerns all
 _LOOKED_AT = 8  # decisions by which it is found out whether the rule can use the votes
+_MOST_TRIED = 4_096  # where none of these decisions can be decided, all are taken to be so
 _AHEAD = 2  # pieces handed out for each worker
 _VOTES, _FEWEST = 30_000, 1_000  # of one decision, and the fewest voters, by which its noise is found
 _PASSES = 8  # over all voters, about, until a search arrives
@@ -76,7 +77,7 @@ class Written:
     rule: str
     decisions: int
     failed: int = 0
-    about: Mapping[str, About] = ()  # type: ignore[assignment]
+    about: Mapping[str, About] = field(default_factory=dict)
     pooled_noise: tuple[PooledNoise, ...] = ()
 
     @property
@@ -142,12 +143,13 @@ def decide_file(
         Called with the share of the work that is done.
     """
     levels = None if confidence is None else checked_map(confidence)
-    said = Options(ballots, lower_is_better, None, unranked, levels, checked(columns))
+    apart = np.ndim(parameters.get("sigma", 0)) == 0 and not isinstance(parameters.get("sigma"), Mapping)
+    said = Options(ballots, lower_is_better, None, unranked, levels, checked(columns), apart)
     if on_error not in get_args(OnError):
         raise InputError(f"on_error can be stop or skip, not {quoted(on_error)}")
     settled: TieBreak = "error" if tie_break is None else tie_break
     file, crew = usable_path(out), Crew(check_workers(workers), check_executor(executor), progress)
-    require_out(file, force)
+    require_out(file, source, force)
     asked: dict[str, Any] = {
         "rule": rule_info(DEFAULT if rule is None else rule),
         "choose": whole(choose, "choose", least=1),
@@ -158,7 +160,7 @@ def decide_file(
     if not is_table(source):
         profile = read(source, ballots=ballots, lower_is_better=lower_is_better, unranked=unranked)
         with Parts(file, "at once") as parts:
-            return _decide_at_once(profile, asked, parts)
+            return _decide_at_once(profile, asked, tie_break == "error", parts)
     rows = Rows.of(source)
     if not rows.height:
         raise InputError(f"{rows.name}: has a header but no rows; it needs a row for each voter and alternative")
@@ -166,6 +168,8 @@ def decide_file(
     place = rows.places(range(head.height))
     decision, voter = (forms.columns_of(role, head, place, said) for role in ("decision", "voter"))
     known = None if answers is None else answers_in(answers)[0]
+    if not (panel is None or panel == "learn" or isinstance(panel, AnyPanel)):
+        raise InputError(f"panel takes a vt.Panel, or learn, not {quoted(panel)}")
     if known is not None and panel != "learn":
         raise InputError("answers are to learn a panel from; say so with panel learn, or leave them out")
     work = {"rows": rows.identity, "said": said, "rule": rule, "asked": asked, "tie": tie_break, "error": on_error}
@@ -182,7 +186,8 @@ def decide_file(
         if panel is not None:
             raise InputError(f"{rows.name}: is one decision, of which no panel is taken here; leave it out")
         without = replace(said, columns={**said.columns, "decision": ""})  # as where there is no such column
-        return _decide_one(rows, voter, said if decision is None else without, asked, parts, crew)
+        strict = tie_break == "error"
+        return _decide_one(rows, voter, said if decision is None else without, asked, strict, parts, crew)
 
 
 def _rows_of(table: pl.DataFrame | None) -> Any:
@@ -226,6 +231,7 @@ def _decide_many(
 ) -> Written:
     """Decide many decisions, in pieces of whole ones."""
     with listening(crew.progress), stretch(_LOOK, _FIRST):
+        task = _by_name(rows, task)
         task = replace(task, panel=_learned_panel(rows, runs, task, known) if panel == "learn" else panel)
         first, task = _learned(rows, runs, task)
         pieces = _cut(rows, task.key, runs, _ROWS_OF_SEARCHES if first.info.iterative else _ROWS, parts)
@@ -244,27 +250,34 @@ def _decide_many(
     return Written(parts.out, first.info.name, decisions, failed, about, pooled)
 
 
-def _decide_at_once(profile: Profile, asked: Mapping[str, Any], parts: Parts) -> Written:
+def _decide_at_once(profile: Profile, asked: Mapping[str, Any], strict: bool, parts: Parts) -> Written:
     """Decide one decision whose votes are in memory."""
     outcome = Question.of(profile, **asked).outcome()
+    if strict:
+        _ = outcome.chosen
     parts.add(0, answer_table(outcome), {})
     parts.finish()
     return Written(parts.out, outcome.rule, 1, 0, {message: About() for message in outcome.rule_warnings})
 
 
 def _decide_one(
-    rows: Rows, column: str | None, said: Options, asked: Mapping[str, Any], parts: Parts, crew: Crew
+    rows: Rows, column: str | None, said: Options, asked: Mapping[str, Any], strict: bool, parts: Parts, crew: Crew
 ) -> Written:
     """Decide one decision, in pieces of whole voters."""
     names = alternatives_of(rows, said)
-    if column is None or names is None:  # a row for each voter
+    few, runs = max(_FEWEST, _VOTES // len(names or "-")), None
+    if column is not None and names is not None:
+        with listening(crew.progress), stretch(0, _FIRST):
+            runs = Runs.of(rows, column)
+    if runs is None or len(runs.names) <= few:  # a row for each voter, or few voters
         profile = forms.to_profile(rows.read(0, rows.height), rows.places(np.arange(rows.height)), said)
-        return _decide_at_once(profile.as_top() if said.ballots == "top" else profile, asked, parts)
+        return _decide_at_once(profile.as_top() if said.ballots == "top" else profile, asked, strict, parts)
+    assert column is not None
+    assert names is not None
     with listening(crew.progress), stretch(0, _FIRST):
-        runs = Runs.of(rows, column)
-        table, numbers = sample(rows, column, runs, max(_FEWEST, _VOTES // len(names)))
+        table, numbers = sample(rows, column, runs, few)
         pieces = _cut(rows, column, runs, _ROWS, parts)
-    one = OneDecision(said, names, Votes(table, rows.places(numbers)), **asked)
+    one = OneDecision(said, names, Votes(table, rows.places(numbers)), strict=strict, **asked)
     passes = 0
 
     def spread(task: Pass) -> Iterator[Any]:
@@ -288,16 +301,28 @@ def _decide_one(
 
 
 def _some(rows: Rows, runs: Runs, task: Task, most: int, also: Collection[str] = ()) -> Votes:
-    """Read some decisions in which there is nothing to refuse."""
-    table, numbers = sample(rows, task.key, runs, most, also)
-    votes = Votes(table, rows.places(numbers))
-    sound = list(task.sound(votes))
-    if not sound:  # which says why
-        sound = list(replace(task, on_error="stop").sound(votes))
-    if len(sound) == 1:
-        return sound[0]
-    lines = np.concat([np.asarray(part.place.lines) for part in sound])
-    return Votes(pl.concat([part.table for part in sound]), replace(sound[0].place, lines=lines))
+    """Read some decisions in which there is nothing to refuse; more of them, where all are to be skipped."""
+    while True:
+        table, numbers = sample(rows, task.key, runs, most, also)
+        try:
+            return _together(task, task.sound(Votes(table, rows.places(numbers))))
+        except InputError:
+            if task.on_error == "stop" or most >= min(_MOST_TRIED, len(runs.names)):
+                raise
+            most *= 8
+
+
+def _together(task: Task, parts: Sequence[Votes]) -> Votes:
+    """Put parts together; where decisions differ so much in size that this cannot be, take most of them."""
+    if len(parts) == 1:
+        return parts[0]
+    lines = np.concat([np.asarray(part.place.lines) for part in parts])
+    whole = Votes(pl.concat([part.table for part in parts]), replace(parts[0].place, lines=lines))
+    try:
+        task.question(whole)
+    except InputError:
+        return max(parts, key=lambda part: task.names(part).n_unique())
+    return whole
 
 
 def _learned_panel(rows: Rows, runs: Runs, task: Task, known: pl.DataFrame | None) -> LearnedPanel:
@@ -341,10 +366,26 @@ def _quiet() -> Iterator[None]:
 
 def _require_independent(question: Question) -> None:
     """Refuse what is found out from all decisions together."""
-    if question.method.joint:
-        unknown = "omega" if question.parameters.get("omega") == "estimated" else "the size of count_error"
-        problem = f"{unknown} is one for all decisions, which are decided in pieces here"
+    if not question.method.joint:
+        return
+    if question.parameters.get("omega") == "estimated":
+        problem = "omega is one for all decisions, which are decided in pieces here"
         raise InputError(f"{problem}: estimate it from some of them with veritally decide, and give it as a number")
+    problem = "what counts stand for depends on those of all decisions, which are decided in pieces here"
+    raise InputError(f"{problem}: leave count_error out, or decide some of them with veritally decide")
+
+
+def _by_name(rows: Rows, task: Task) -> Task:
+    """Give sigma by name where it is given in the order of the alternatives, which each decision may have its own."""
+    sigma = task.parameters.get("sigma")
+    if not isinstance(sigma, list | tuple | np.ndarray) or np.ndim(sigma) != 1:
+        return task
+    names = alternatives_of(rows, task.said) or ()
+    if len(names) != len(sigma):
+        raise InputError(
+            f"sigma has {len(sigma)} numbers, and there are {len(names):,} alternatives; give one for each"
+        )
+    return replace(task, parameters=task.parameters | {"sigma": dict(zip(names, sigma, strict=True))})
 
 
 def _sentence(message: str, about: About) -> str:

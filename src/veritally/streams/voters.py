@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from veritally.arrays import Array
-from veritally.decide import Question
+from veritally.decide import Question, require_evidence
 from veritally.errors import InputError, InputWarning
 from veritally.inference.mixture import PosteriorMixture
 from veritally.inference.optimiser import peak_of, tally_at
@@ -28,7 +28,7 @@ from veritally.rules.sums import SumRule, Tally
 from veritally.streams.decisions import Votes, table_of
 from veritally.streams.rows import Rows
 from veritally.votes.ballots import Ballots, Kind
-from veritally.votes.claims import claim_of
+from veritally.votes.claims import capped, claim_of, claimed
 from veritally.votes.combine import aligned
 from veritally.votes.labels import Labels
 
@@ -41,10 +41,15 @@ Spread: TypeAlias = Callable[[Pass], Iterator[Any]]
 
 
 class Survey(NamedTuple):
-    """What voters saw: how many each alternative, how much in total, and the two who claim most with the most."""
+    """What voters saw: how many each alternative, how much in total, and the two who claim most with the most.
+
+    ``somewhere`` and ``everywhere`` mark the alternatives that were seen in some piece, and in all.
+    """
 
     voters: Array
     counts: Array
+    somewhere: Array
+    everywhere: Array
     number: int
     claims: tuple[tuple[float, str], ...]
     tally: Tally | None = None
@@ -54,6 +59,7 @@ class Survey(NamedTuple):
         tally = {} if self.tally is None else {f"tally {name}": x for name, x in self.tally._asdict().items()}
         claims = {"claims": [count for count, _ in self.claims], "claimants": [name for _, name in self.claims]}
         own = {"voters": self.voters, "counts": self.counts, "number": self.number, **claims}
+        own |= {"somewhere": self.somewhere, "everywhere": self.everywhere}
         return own | {name: x for name, x in tally.items() if x is not None}
 
     @classmethod
@@ -62,35 +68,59 @@ class Survey(NamedTuple):
         claims = tuple(zip(found["claims"].tolist(), found["claimants"].tolist(), strict=True))
         known = {name.removeprefix("tally "): found[name] for name in found if name.startswith("tally ")}
         tally = Tally(**{"norms": None, **known, "voters": int(known["voters"])}) if known else None
-        return cls(found["voters"], found["counts"], int(found["number"]), claims, tally)
+        voters, counts, somewhere, everywhere = map(found.__getitem__, ("voters", "counts", "somewhere", "everywhere"))
+        return cls(voters, counts, somewhere, everywhere, int(found["number"]), claims, tally)
 
     def plus(self, other: "Survey") -> "Survey":
         """Return it of both groups of voters."""
         claims = tuple(sorted((*self.claims, *other.claims), reverse=True)[:2])
         tally = None if self.tally is None or other.tally is None else self.tally.plus(other.tally)
-        return Survey(self.voters + other.voters, self.counts + other.counts, self.number + other.number, claims, tally)
+        return Survey(
+            self.voters + other.voters,
+            self.counts + other.counts,
+            self.somewhere | other.somewhere,
+            self.everywhere & other.everywhere,
+            self.number + other.number,
+            claims,
+            tally,
+        )
 
 
 @dataclass(frozen=True)
 class Reader:
-    """How the votes of a piece become ballots on all alternatives."""
+    """How the votes of a piece become ballots on all alternatives.
+
+    Attributes
+    ----------
+    cap
+        The most that counts are taken for; None for what they are.
+    seen
+        Which alternatives somebody saw, in whatever piece; None where that is not known yet.
+    """
 
     said: Options
     alternatives: tuple[str, ...]
     votes: Kind | None = None
     cap: float | None = None
+    seen: tuple[bool, ...] | None = None
 
-    def __call__(self, votes: Votes) -> tuple[Ballots, tuple[str, ...]]:
-        """Return ballots, and the names of their voters."""
+    def __call__(self, votes: Votes) -> tuple[Ballots, tuple[str, ...], Array]:
+        """Return ballots, the names of their voters, and the largest count that each claims."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InputWarning)
             profile = forms.to_profile(votes.table, votes.place, self.said)
         profile = profile.as_top() if self.said.ballots == "top" else profile
         ballots = aligned(profile, self.alternatives)
+        ballots = ballots if self.cap is None else capped(ballots, np.array(self.cap))
+        most = claimed(ballots)
         ballots = ballots if self.votes is None else ballots.coarsened(self.votes)
-        if self.cap is not None:
-            ballots = ballots.with_counts(np.minimum(ballots.counts, self.cap))
-        return ballots, profile.voters
+        ballots = ballots if self.seen is None else ballots.weighed(ballots.multiplicity, np.array(self.seen))
+        return ballots, profile.voters, most
+
+    @property
+    def key(self) -> str:
+        """What stands for it."""
+        return f"{self.cap} {self.seen}"
 
 
 @dataclass(frozen=True)
@@ -103,18 +133,18 @@ class LookAround:
     @property
     def key(self) -> str:
         """What stands for it."""
-        return f"survey {self.reader.cap}"
+        return f"survey {self.reader.key}"
 
     def __call__(self, votes: Votes) -> Survey:
         """Do so."""
-        ballots, names = self.reader(votes)
-        times, counts = ballots.multiplicity, ballots.counts
-        most = np.where(times > 0, np.max(counts, axis=-1), 0)
-        first = np.argsort(most, kind="stable")[-2:]
+        ballots, names, most = self.reader(votes)
+        times, counts, mask = ballots.multiplicity, ballots.counts, ballots.mask
+        first = np.argsort(-most, kind="stable")[:2]
         claims = tuple((float(most[i]), str(names[i])) for i in first if most[i] > 0)
         tally = None if self.rule is None else self.rule.tally(ballots)
-        seen, looks = ((counts > 0) & (times > 0)[:, None]), counts * times[:, None]
-        return Survey(np.sum(seen, axis=0), np.sum(looks, axis=0), int(np.sum(most > 0)), claims, tally)
+        seen, looks = (counts > 0) * times[:, None], counts * times[:, None]
+        number = int(np.sum(most > 0))
+        return Survey(np.sum(seen, axis=0), np.sum(looks, axis=0), mask, mask, number, claims, tally)
 
 
 @dataclass(frozen=True)
@@ -131,7 +161,7 @@ class Slope:
     @property
     def key(self) -> str:
         """What stands for it."""
-        return f"slope {self.order} {self.reader.cap} {self.truth.tobytes().hex()}"
+        return f"slope {self.order} {self.reader.key} {self.truth.tobytes().hex()}"
 
     def __call__(self, votes: Votes) -> LikelihoodSums:
         """Do so."""
@@ -153,6 +183,8 @@ class OneDecision:
         All of them, in the order of the file.
     some
         Votes of some voters, by which the noise is found.
+    strict
+        Whether a tie among the chosen is an error.
     """
 
     said: Options
@@ -163,6 +195,7 @@ class OneDecision:
     tie_break: TieBreak = "error"
     seed: int = 0
     parameters: dict[str, Any] = field(default_factory=dict)
+    strict: bool = False
 
     def question(self) -> Question:
         """Ask it about some of the voters."""
@@ -172,7 +205,8 @@ class OneDecision:
         profile = profile.as_top() if self.said.ballots == "top" else profile
         labels = Labels.of(self.alternatives, len(self.alternatives), (), "alternative")
         profile = profile.with_ballots(aligned(profile, self.alternatives), alternative_labels=labels)
-        asked = Question.of(profile, self.rule, self.choose, self.tie_break, self.seed, self.parameters, oddities=False)
+        # Of how many one can choose is known only when all have voted.
+        asked = Question.of(profile, self.rule, 1, self.tie_break, self.seed, self.parameters, oddities=False)
         if asked.panel is not None:
             raise InputError("groups and panels are for voters that fit into memory; leave them out")
         if not isinstance(asked.method, SumRule | Posterior):
@@ -187,10 +221,9 @@ class OneDecision:
         sums = rule if isinstance(rule, SumRule) else None
         survey: Survey = reduce(Survey.plus, spread(LookAround(reader, sums)))
         claim = claim_of(survey.claims, survey.number) if self.parameters.get("cap") is None else None
-        if claim is not None:
-            reader = replace(reader, cap=claim.cap)
-            if sums is not None:
-                survey = survey._replace(tally=reduce(Survey.plus, spread(LookAround(reader, sums))).tally)
+        if claim is not None or not np.array_equal(survey.somewhere, survey.everywhere):
+            reader = replace(reader, cap=claim and claim.cap, seen=tuple(survey.somewhere.tolist()))
+            survey = reduce(Survey.plus, spread(LookAround(reader, sums)))
         if sums is not None:
             assert survey.tally is not None
             fit, belief = sums.fit_tally(survey.tally), None
@@ -199,9 +232,10 @@ class OneDecision:
             asked = replace(asked, profile=asked.profile if claim is None else claim.capped(asked.profile))
             fit = self._climb(asked, rule, reader, survey, spread)
             assert fit.posterior is not None
-            belief = believe(asked.profile.ballots, fit.posterior, fit.winner, self.seed, exact=False)
-        if not np.any(np.isfinite(fit.scores)):
-            raise InputError("no voter has a vote that this rule can use, so there is nothing to decide")
+            some = asked.profile.ballots
+            some = some.weighed(some.multiplicity, survey.voters > 0)  # others saw more than these
+            belief = believe(some, fit.posterior, fit.winner, self.seed, exact=False)
+        require_evidence(fit.scores, asked.profile, self.choose)
         answered = Answered(
             np.asarray(fit.scores)[None],
             np.asarray(fit.rounding)[None],
@@ -214,6 +248,8 @@ class OneDecision:
             asked.profile.ballots.anchored,
         )
         order = answered.order
+        if self.strict:
+            answered.require_untied()
         if self.tie_break == "random":
             groups, random = answered.tied[0], np.random.default_rng((self.seed,))
             places = [np.flatnonzero(groups == group) for group in range(int(np.max(groups)) + 1)]

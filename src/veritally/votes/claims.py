@@ -28,11 +28,9 @@ def believable(profile: Profile) -> tuple[Profile, dict[int, str]]:
     >>> believable(profile)[0].counts.tolist()[2]
     [20.0, 20.0]
     """
-    parts = [part for part in profile.ballots.parts if not isinstance(part, Pairs)]
-    if not parts or profile.shape[-2] <= _FEWEST or is_traced(profile.counts):
+    if profile.shape[-2] <= _FEWEST or is_traced(profile.counts):
         return profile, {}
-    counts = np.sum([np.asarray(part.counts) for part in parts], axis=0)
-    most = np.where(np.asarray(profile.multiplicity) > 0, np.max(counts, axis=-1), 0)  # of each voter
+    most = claimed(profile.ballots)
     ordered = np.sort(most, axis=-1)
     first, second = ordered[..., -1], ordered[..., -2]
     absurd = (first / ABSURD > second) & (np.sum(most > 0, axis=-1) > _FEWEST)
@@ -40,13 +38,21 @@ def believable(profile: Profile) -> tuple[Profile, dict[int, str]]:
         return profile, {}
     voter = np.argmax(most, axis=-1)
     limit = np.where(absurd[..., None] & (np.arange(most.shape[-1]) == voter[..., None]), second[..., None], np.inf)
-    capped = profile.with_ballots(_capped(profile.ballots, limit[..., None]))
+    believed = profile.with_ballots(capped(profile.ballots, limit[..., None]))
     sentences = {}
     for index in map(tuple, np.argwhere(absurd)):
         place = int(np.ravel_multi_index(index, absurd.shape)) if index else 0
         names = profile.voter_labels.at(int(index[0]) if index else None)
         sentences[place] = _sentence(short(names[int(voter[index])]), float(first[index]), float(second[index]))
-    return capped, sentences
+    return believed, sentences
+
+
+def claimed(ballots: Ballots) -> Array:
+    """Return the largest count of each voter, ``(..., voter)``; 0 of those who only compared."""
+    counts = np.zeros((*ballots.mask.shape[:-1], *ballots.multiplicity.shape[-1:], ballots.mask.shape[-1]))
+    for part in ballots.parts:
+        counts = counts if isinstance(part, Pairs) else counts + np.asarray(part.counts)
+    return np.where(np.asarray(ballots.multiplicity) > 0, np.max(counts, axis=-1), 0)
 
 
 class Claim(NamedTuple):
@@ -57,7 +63,7 @@ class Claim(NamedTuple):
 
     def capped(self, profile: Profile) -> Profile:
         """Return the votes with counts up to that."""
-        return profile.with_ballots(_capped(profile.ballots, np.array(self.cap)))
+        return profile.with_ballots(capped(profile.ballots, np.array(self.cap)))
 
 
 def claim_of(largest: Sequence[tuple[float, str]], voters: int) -> Claim | None:
@@ -72,16 +78,16 @@ def claim_of(largest: Sequence[tuple[float, str]], voters: int) -> Claim | None:
     return Claim(second, _sentence(short(name), first, second)) if first / ABSURD > second else None
 
 
-def _capped(ballots: Ballots, limit: Array) -> Ballots:
+def capped(ballots: Ballots, limit: Array) -> Ballots:
     """Return the same votes with no counts above the limit, ``(..., voter, 1)``, but for pairs."""
 
-    def capped(part: SingleKind) -> SingleKind:
+    def cut(part: SingleKind) -> SingleKind:
         if isinstance(part, Pairs):
             return part
         xp = namespace(part.counts)
         return part.with_counts(xp.minimum(part.counts, xp.asarray(limit, dtype=part.counts.dtype)))
 
-    return ballots.each_part(capped) if isinstance(ballots, Mixed) else capped(*ballots.parts)
+    return ballots.each_part(cut) if isinstance(ballots, Mixed) else cut(*ballots.parts)
 
 
 def _sentence(name: str, claimed: float, taken: float) -> str:
