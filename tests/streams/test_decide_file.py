@@ -715,3 +715,56 @@ def test_stretches_of_rows_are_found_across_batches(monkeypatch):
         0,
         int(np.searchsorted(whole.starts, whole.pieces(50)[1].start)),
     ]
+
+
+def log_of_judges(questions=400, words="ABCD"):
+    """Verdicts in which the last word is rare, so that most parts of the log have none."""
+    random = np.random.default_rng(4)
+    rows = [
+        {"question": f"q{q:03}", "judge": f"judge{i}", "verdict": words[random.integers(3)]}
+        for q in range(questions)
+        for i in range(3)
+    ]
+    rows[-1]["verdict"] = words[-1]
+    return pl.DataFrame(rows)
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("bad", [1, 200], ids=["among the first", "in the middle"])
+def test_a_bad_question_changes_no_other(tmp_path, bad):
+    """The words of a log are those of all its rows, whatever part is read again without a question that fails."""
+    log = log_of_judges()
+    twice = pl.DataFrame({"question": [f"q{bad:03}"], "judge": ["judge0"], "verdict": ["D"]})
+    log.vstack(twice).sort("question", maintain_order=True).write_parquet(tmp_path / "log.parquet")
+    written = vt.decide_file(tmp_path / "log.parquet", tmp_path / "answers.csv", "plurality", on_error="skip")
+    found = pl.read_csv(tmp_path / "answers.csv")
+    assert (written.decisions, written.failed) == (400, 1)
+    assert found.filter(pl.col("error").is_not_null())["decision"].to_list() == [f"q{bad:03}"]
+    assert_same(
+        found.filter(pl.col("error").is_null()).drop("error"),
+        in_memory(log, "plurality").filter(pl.col("decision") != f"q{bad:03}"),
+    )
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_a_panel_that_was_learned_is_kept(tmp_path, monkeypatch):
+    table, best = judged()
+    answers, out = dict(list(best.items())[:60]), tmp_path / "answers.csv"
+    with pytest.raises(ZeroDivisionError):
+        vt.decide_file(table, out, panel="learn", answers=answers, progress=lambda share: 1 / (share < 0.8))
+    monkeypatch.setattr("veritally.streams.first_pass.learn_panel", None)  # which is not needed again
+    written = vt.decide_file(table, out, panel="learn", answers=answers)
+    monkeypatch.undo()
+    again = vt.decide_file(table, tmp_path / "whole.csv", panel="learn", answers=answers)
+    assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()
+    assert written.panel.voters == again.panel.voters == ("Ann", "Bob", "Eve")
+
+
+def test_the_command_says_what_panel_it_learned(tmp_path):
+    table, best = judged()
+    table.write_parquet(tmp_path / "votes.parquet")
+    pl.DataFrame({"decision": list(best), "best": list(best.values())}).write_csv(tmp_path / "gold.csv")
+    line = ["decide", str(tmp_path / "votes.parquet"), "--out", str(tmp_path / "answers.csv"), "--workers", "1"]
+    result = CliRunner().invoke(cli, [*line, "--panel", "learn", "--answers", str(tmp_path / "gold.csv")])
+    assert result.exit_code == 0
+    assert "By a panel of 3 voters, learned from 120 decisions:" in result.output

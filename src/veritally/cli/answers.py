@@ -10,6 +10,7 @@ from veritally.cli.progress import progress_bar
 from veritally.cli.screen import say
 from veritally.cluster import connected
 from veritally.errors import InputError, InputWarning
+from veritally.panel.verdicts import sentences
 from veritally.report.sentences import common_noise
 from veritally.streams.run import decide_file
 
@@ -41,7 +42,7 @@ def decide_to_file(file: str, out: str, others: Mapping[str, Any], cluster: str 
         with connected(cluster) as executor, progress_bar(f"Deciding {Path(file).name}") as show:
             written = decide_file(file, out, **asked, executor=executor, progress=report)
     except (KeyboardInterrupt, InputError):
-        if kept.exists():
+        if kept.exists() and shares:
             done = f"{max(shares, default=0):.0%} is done and kept in {kept}"
             say(f"{done}; to resume, give the same command again", err=True)
         raise
@@ -54,5 +55,9 @@ def decide_to_file(file: str, out: str, others: Mapping[str, Any], cluster: str 
     say(f"{number} by {written.rule}: {written.path}")
     for noise in written.pooled_noise:
         say(common_noise(noise))
+    if written.panel is not None:
+        say(f"By a panel of {len(written.panel.voters)} voters, learned from {written.panel.decisions:,} decisions:")
+        for line in sentences(written.panel):
+            say(line)
     if written.failed:
         say(f"{written.failed:,} could not be decided; see the column error", err=True)

@@ -17,8 +17,7 @@ from veritally.votes.profile import Profile
 
 def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
     """Turn a table of whatever form into a Profile."""
-    source = mapped(Source(table, place), said.columns)
-    source = source.with_table(_plain(source.table))
+    source = called(Source(table, place), said)
     table, place = frames.filled_rows(source.table, source.place)
     if not table.height:
         raise InputError(f"{place.name}: has a header but no rows; it needs a row for each voter and alternative")
@@ -46,8 +45,7 @@ def columns_of(role: str, table: pl.DataFrame, place: Place, said: Options) -> s
 
     What rows of whole decisions, or voters, say is then the same, whatever other rows stand beside them.
     """
-    source = mapped(Source(table, place), said.columns)
-    source = source.with_table(_plain(source.table))
+    source = called(Source(table, place), said)
     if not recognition.is_complete(source.table):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InputNote)
@@ -58,11 +56,17 @@ def columns_of(role: str, table: pl.DataFrame, place: Place, said: Options) -> s
             return None
         source = source.with_table(source.table.rename({own: role}))
     names = set(source.table[role].cast(pl.String).drop_nulls())
-    called = source.place.columns.get(role, role)
-    for name in sorted(table.columns, key=lambda name: name != called):
+    given = source.place.columns.get(role, role)
+    for name in sorted(table.columns, key=lambda name: name != given):
         if not table[name].dtype.is_nested() and set(table[name].cast(pl.String).drop_nulls()) == names:
             return name
     return None
+
+
+def called(source: Source, said: Options) -> Source:
+    """Call columns as the user says, and as we do where only capitals differ."""
+    source = mapped(source, said.columns)
+    return source.with_table(_plain(source.table))
 
 
 def _plain(table: pl.DataFrame) -> pl.DataFrame:
@@ -77,7 +81,7 @@ def _recognised(source: Source, said: Options) -> Source:
     """Return the table under our names, whatever its form is; as it is, if it is none that is known."""
     if wide.recognised(source.table) and not comparisons.recognised(source.table):
         return recognition.tidy(source, said) or source
-    found = verdicts.unfolded(source)
+    found = verdicts.unfolded(source, said.words)
     if found is not None and recognition.is_complete(found.table):
         return found
     source = reviews.unfolded(found or source)

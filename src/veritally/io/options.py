@@ -21,7 +21,8 @@ _KINDS: Mapping[BallotColumn, Kind] = {"value": "values", "rank": "rankings", "t
 class Options:
     """The options of ``read``, checked; each form of votes refuses those that say nothing about it.
 
-    With ``apart`` each decision is read as if it stood alone, so that its names have an order of their own.
+    With ``apart`` each decision is read as if it stood alone, so that its names have an order of their own. ``words``
+    are the different verdicts of all rows, where a log of judges is read in parts.
     """
 
     ballots: BallotColumn | None = None
@@ -31,6 +32,7 @@ class Options:
     confidence: Mapping[str, float] | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     apart: bool = False
+    words: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.ballots not in (None, *get_args(BallotColumn)):

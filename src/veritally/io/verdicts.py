@@ -1,5 +1,6 @@
 """Verdicts in logs of judges, one each: scores of several, a ranking, the winner among candidates, or yes or no."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -18,8 +19,11 @@ _FEW = 10  # different verdicts, up to which each may be an alternative of every
 _RARE = 0.05  # verdicts of the same judge on the same decision, of all, up to which they are taken for slips
 
 
-def unfolded(source: Source) -> Source | None:
-    """Return a row for each voter and alternative, under our names; None where a table has no verdicts."""
+def unfolded(source: Source, words: Sequence[str] | None = None) -> Source | None:
+    """Return a row for each voter and alternative, under our names; None where a table has no verdicts.
+
+    ``words`` are the different verdicts of the whole table, where this is a part of it.
+    """
     columns = {key(name): name for name in source.table.columns if source.table[name].dtype.is_nested()}
     source = _once(source) if columns else source
     listed = [columns[name] for name in _CANDIDATES if name in columns and _is_list(source.table[columns[name]])]
@@ -29,42 +33,53 @@ def unfolded(source: Source) -> Source | None:
         for name in (columns[name] for name in names if name in columns):
             if isinstance(source.table[name].dtype, kind):
                 return read(source, name)
-    return None if columns else _plain(source)
+    return None if columns else _plain(source, words)
 
 
-def _plain(source: Source) -> Source | None:
-    """Turn a word for each judge and question, such as yes or no, into the judge's favourite among all such words."""
+def word_column(source: Source) -> tuple[str, str, str] | None:
+    """Return the columns of the judge, the question and the word of each verdict; None where these are other votes."""
     table = source.table
     named = [name for name in table.columns if key(name) in _PLAIN and table[name].dtype in (pl.String, pl.Boolean)]
     voter = next(iter(candidates("voter", source)), None) if named else None
     decision = "decision" if "decision" in table.columns else next(iter(candidates("item", source)), None)
     if voter is None or decision is None or len(named) != 1 or {"left", "right", "rank", "value"} & set(table.columns):
         return None
-    said = named[0]
-    if candidates("alternative", source, taken=(voter, said, decision)):
+    return None if candidates("alternative", source, taken=(voter, named[0], decision)) else (voter, decision, named[0])
+
+
+def _plain(source: Source, words: Sequence[str] | None) -> Source | None:
+    """Turn a word for each judge and question, such as yes or no, into the judge's favourite among all such words."""
+    table = source.table
+    columns = word_column(source)
+    if columns is None:
         return None
+    voter, decision, said = columns
     kept = table[said].is_not_null()
-    source = _once(source.filtered(kept).with_table(table.filter(kept).rename({decision: "decision"})))
-    words = sorted(source.table[said].cast(pl.String).unique())
+    source = source.filtered(kept).with_table(table.filter(kept).rename({decision: "decision"}))
+    source = _once(source, rarely=words is None)
+    words = sorted(source.table[said].cast(pl.String).unique()) if words is None else words
     if not _PAIR <= len(words) <= _FEW:
         return None
     rows = source.table.with_row_index("_row").with_columns(pl.col("_row").cast(pl.Int64), pl.col(said).cast(pl.String))
-    ballots = rows.with_columns(pl.col(voter).cast(pl.String).alias("voter"), pl.lit(words).alias("alternative"))
+    ballots = rows.with_columns(pl.col(voter).cast(pl.String).alias("voter"), pl.lit(list(words)).alias("alternative"))
     ballots = ballots.explode("alternative").with_columns(rank=pl.when(pl.col("alternative") == pl.col(said)).then(1))
     names = {name: own for name, own in (("voter", voter), ("decision", decision)) if name != own}
     others = f", {taken_for(names).replace(' is read as ', ' as ')}" if names else ""
     return _of_rows(source, ballots, f"{said} is read as favourite among {first_few(words, _FEW)}{others}")
 
 
-def _once(source: Source) -> Source:
-    """Leave out a verdict that is there twice, where nearly all are there once; refuse one that says something else."""
+def _once(source: Source, rarely: bool = True) -> Source:
+    """Leave out a verdict that is there twice, and refuse one that says something else.
+
+    If that may only happen ``rarely``, tables with many such are left as they are; a part of one does not tell.
+    """
     table = source.table
     voter = next(iter(candidates("voter", source)), None)
     if voter is None or "decision" not in table.columns or candidates("item", source, taken=(voter,)):
         return source
     again = ~table.select(pl.struct("decision", voter).is_first_distinct()).to_series()
     number = int(again.sum())
-    if not number or number > _RARE * table.height:
+    if not number or (rarely and number > _RARE * table.height):
         return source
     first = {tuple(row): k for k, row in reversed(list(enumerate(table.select("decision", voter).rows())))}
     said = table.select(name for name in table.columns if table[name].dtype.is_nested() or key(name) in _PLAIN).rows()

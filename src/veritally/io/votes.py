@@ -222,7 +222,8 @@ def _opened(source: str | PathLike[str], what: str) -> _File:
         except FileNotFoundError:
             raise InputError(f"{name}: there is no such file") from None
         except IsADirectoryError:
-            raise InputError(f"{name}: is a folder; give a {what} file") from None
+            also = "; decide --out takes a folder of Parquet files" if what == "vote" else ""
+            raise InputError(f"{name}: is a folder; give a {what} file{also}") from None
         except OSError as error:
             raise InputError(f"{name}: cannot be read ({error.strerror or error})") from error
     if not data.strip():

@@ -30,9 +30,10 @@ _COUNTS = ("voters", "count")
 _LARGEST = 2**53  # whole number that a float holds exactly
 
 _KEY = re.compile(r"[0-9a-f]{16}")
-_OURS_ALONE = re.compile(
-    r"[0-9a-f]{16}(-\d{8,}\.npz)?|\d{8,}\.(parquet|json)|\.[0-9a-f]{16}\.part|rows"
-)  # names of parts
+_OURS_ALONE = re.compile(  # names of parts
+    r"[0-9a-f]{16}(-\d{8,}\.npz)?|\d{8,}\.(parquet|json)|\.[0-9a-f]{16}\.part|rows|panel\.(json|search)"
+)
+_FINISHED = (".json", ".npz", ".search")
 
 Sink = Callable[[pl.LazyFrame, Path], Any]
 _SINKS: dict[str, Sink] = {
@@ -71,6 +72,16 @@ class Parts:
         """Where rows may be brought together."""
         return self.folder / "rows"
 
+    @property
+    def panel(self) -> Path:
+        """Where a panel that was learned is kept."""
+        return self.folder / "panel.json"
+
+    @property
+    def search(self) -> Path:
+        """Where the search for one is kept."""
+        return self.folder / "panel.search"
+
     def __contains__(self, index: int) -> bool:
         return self._note(index).exists()
 
@@ -102,7 +113,7 @@ class Parts:
 
     def notes(self) -> list[dict[str, Any]]:
         """Return the notes of all finished parts, in order."""
-        return [json.loads(path.read_bytes()) for path in sorted(self.folder.glob("*.json"))]
+        return [json.loads(path.read_bytes()) for path in sorted(self.folder.glob("[0-9]*.json"))]
 
     def finish(self) -> None:
         """Put the file of answers in its place, made of all parts in their order, and remove them."""
@@ -144,9 +155,7 @@ class Parts:
         return self
 
     def __exit__(self, *_: object) -> None:
-        finished = (
-            any(path.suffix in (".json", ".npz") for path in self.folder.glob("*")) or (self.rows / COMPLETE).exists()
-        )
+        finished = any(path.suffix in _FINISHED for path in self.folder.glob("*")) or (self.rows / COMPLETE).exists()
         if self.folder.exists() and not finished:
             self._remove()
         self._open.close()

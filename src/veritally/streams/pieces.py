@@ -4,6 +4,7 @@ Mostly they stand together in the file, and a piece is a stretch of it. Where th
 disk first, by a hash of their name.
 """
 
+import os
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
@@ -123,6 +124,7 @@ def bring_together(rows: Rows, column: str, runs: Runs, size: int, folder: Path)
         except (OSError, pl.exceptions.PolarsError) as error:
             problem = getattr(error, "strerror", None) or error
             raise InputError(f"{folder}: rows cannot be brought together there ({problem})") from error
+        getattr(os, "sync", bool)()  # so that what is said to be there is, whatever happens next
         write_whole(done, b"")
     return [
         Piece(index, 0, 0, int(before[index]), tuple(sorted(folder.glob(f"{index:04}-*.ipc"))))

@@ -1,10 +1,8 @@
 """Deciding files of any size: read in pieces, decide each, keep what is finished, put it together."""
 
 import json
-import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -15,8 +13,7 @@ import polars as pl
 
 from veritally.checks import usable_path, whole
 from veritally.decide import Question
-from veritally.errors import InputError, InputWarning, quoted
-from veritally.inference.pooling import POOLED
+from veritally.errors import InputError, quoted
 from veritally.inference.scale import PooledNoise
 from veritally.io import forms
 from veritally.io.answers import answers_in
@@ -24,7 +21,6 @@ from veritally.io.columns import checked
 from veritally.io.confidence import checked_map
 from veritally.io.options import BallotColumn, Options, Unranked
 from veritally.io.votes import read
-from veritally.learning import learn_panel
 from veritally.outcome import TieBreak
 from veritally.panel.base import AnyPanel
 from veritally.panel.learned import LearnedPanel
@@ -32,25 +28,23 @@ from veritally.progress import listening, stretch
 from veritally.registry import DEFAULT, rule_info
 from veritally.rules.posterior import Posterior
 from veritally.rules.protocol import Rule
+from veritally.streams.columns import Columns
 from veritally.streams.decisions import About, OnError, Task, Votes, answer_table, merged
+from veritally.streams.first_pass import learn_first, panel_learned_first
+from veritally.streams.job import Job
 from veritally.streams.parts import Parts, about_from_json, about_to_json, require_out
-from veritally.streams.pieces import Piece, Runs, bring_together, sample
+from veritally.streams.pieces import Piece, Runs, sample
 from veritally.streams.rows import Rows, is_table
-from veritally.streams.voters import OneDecision, Pass, alternatives_of
+from veritally.streams.voters import OneDecision, Pass
 from veritally.versions import fingerprint, versions
 from veritally.votes.profile import Profile
-from veritally.work import check_executor, check_workers, worked
+from veritally.work import check_executor, check_workers
 
-_HEAD = 10_000  # rows by which columns are recognised
 _ROWS, _ROWS_OF_SEARCHES = 1 << 18, 1 << 14  # of a piece, for rules of one pass and for others
-_TELLING = 256  # decisions from which is learned what concerns all
-_LOOKED_AT = 8  # decisions by which it is found out whether the rule can use the votes
-_MOST_TRIED = 4_096  # where none of these decisions can be decided, all are taken to be so
-_AHEAD = 2  # pieces handed out for each worker
 _VOTES, _FEWEST = 30_000, 1_000  # of one decision, and the fewest voters, by which its noise is found
 _PASSES = 8  # over all voters, about, until a search arrives
-_TO_LEARN = 1_000  # decisions without answers from which a panel is learned
-_LOOK, _FIRST = 0.05, 0.1  # of the work after which the first look, and what is learned first, are done, about
+_LOOK, _LEARNED = 0.03, 0.6  # of the work: that is done when rows were looked at, and when a panel was learned, about
+_FIRST = 0.05  # of the work that it takes to learn the rest
 
 
 @dataclass(frozen=True)
@@ -71,6 +65,8 @@ class Written:
         Warnings, with the first decisions that each is about.
     pooled_noise
         The noise that all decisions have in common, where it was pooled.
+    panel
+        The panel that was learned first, if one was.
     """
 
     path: Path
@@ -79,6 +75,7 @@ class Written:
     failed: int = 0
     about: Mapping[str, About] = field(default_factory=dict)
     pooled_noise: tuple[PooledNoise, ...] = ()
+    panel: LearnedPanel | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -147,107 +144,84 @@ def decide_file(
     said = Options(ballots, lower_is_better, None, unranked, levels, checked(columns), apart)
     if on_error not in get_args(OnError):
         raise InputError(f"on_error can be stop or skip, not {quoted(on_error)}")
-    settled: TieBreak = "error" if tie_break is None else tie_break
-    file, crew = usable_path(out), Crew(check_workers(workers), check_executor(executor), progress)
+    if not (panel is None or panel == "learn" or isinstance(panel, AnyPanel)):
+        raise InputError(f"panel takes a vt.Panel, or learn, not {quoted(panel)}")
+    file, strict, staff = usable_path(out), tie_break == "error", (check_workers(workers), check_executor(executor))
     require_out(file, source, force)
     asked: dict[str, Any] = {
         "rule": rule_info(DEFAULT if rule is None else rule),
         "choose": whole(choose, "choose", least=1),
-        "tie_break": settled,
+        "tie_break": "error" if tie_break is None else tie_break,
         "seed": whole(seed, "seed"),
         "parameters": parameters,
     }
     if not is_table(source):
         profile = read(source, ballots=ballots, lower_is_better=lower_is_better, unranked=unranked)
         with Parts(file, "at once") as parts:
-            return _decide_at_once(profile, asked, tie_break == "error", parts)
+            return _decide_at_once(profile, asked, strict, parts)
     rows = Rows.of(source)
     if not rows.height:
         raise InputError(f"{rows.name}: has a header but no rows; it needs a row for each voter and alternative")
-    head = rows.read(0, _HEAD)
-    place = rows.places(range(head.height))
-    decision, voter = (forms.columns_of(role, head, place, said) for role in ("decision", "voter"))
     known = None if answers is None else answers_in(answers)[0]
-    if not (panel is None or panel == "learn" or isinstance(panel, AnyPanel)):
-        raise InputError(f"panel takes a vt.Panel, or learn, not {quoted(panel)}")
     if known is not None and panel != "learn":
         raise InputError("answers are to learn a panel from; say so with panel learn, or leave them out")
-    work = {"rows": rows.identity, "said": said, "rule": rule, "asked": asked, "tie": tie_break, "error": on_error}
-    work |= {"panel": panel if panel is None or panel == "learn" else panel.to_dict(), "answers": _rows_of(known)}
-    work |= {"code": fingerprint("**/*.py", "**/*.safetensors")}
-    work |= {"versions": versions("veritally", "numpy", "scipy", "polars")}
-    with Parts(file, json.dumps(work, default=str)) as parts:
+    found = Columns.of(rows, said)
+    work = (rows.identity, found.said, rule, asked, strict, on_error, panel, known)
+    with Parts(file, _key(work)) as parts:
         with listening(progress), stretch(0, _LOOK):
-            runs = None if decision is None else Runs.of(rows, decision)
+            runs = None if found.decision is None else Runs.of(rows, found.decision)
+        job = Job(rows, found, asked, strict, parts, *staff, progress)
         if runs is not None and len(runs.names) > 1:
-            assert decision is not None
-            task = Task(said, decision, on_error=on_error, strict=tie_break == "error", **asked)
-            return _decide_many(rows, runs, task, panel, known, parts, crew)
+            task = Task(found.said, str(found.decision), on_error=on_error, strict=strict, **asked)
+            return _decide_many(job, runs, task, panel, known)
         if panel is not None:
             raise InputError(f"{rows.name}: is one decision, of which no panel is taken here; leave it out")
-        without = replace(said, columns={**said.columns, "decision": ""})  # as where there is no such column
-        strict = tie_break == "error"
-        return _decide_one(rows, voter, said if decision is None else without, asked, strict, parts, crew)
+        if found.decision is not None:  # as where there is no such column
+            whole_file = replace(found.said, columns={**found.said.columns, "decision": ""})
+            job = replace(job, columns=found._replace(said=whole_file))
+        return _decide_one(job)
 
 
-def _rows_of(table: pl.DataFrame | None) -> Any:
-    return None if table is None else table.rows()
+def _key(work: Sequence[Any]) -> str:
+    """Return what stands for all that the answers depend on, the code and its libraries included."""
 
+    def plain(given: Any) -> Any:
+        if isinstance(given, AnyPanel):
+            return given.to_dict()
+        if isinstance(given, pl.DataFrame):
+            return given.rows()
+        return given.tolist() if isinstance(given, np.ndarray) else repr(given)
 
-@dataclass(frozen=True)
-class Crew:
-    """Who works, and who is told how far it is."""
-
-    workers: int
-    executor: Executor | None
-    progress: Callable[[float], None]
-
-    def do(self, task: Callable[[Votes], Any], rows: Rows, pieces: Sequence[Piece]) -> Iterator[tuple[int, Any]]:
-        """Yield what a task makes of each piece, with its index, as it is finished."""
-        for votes, found in worked(task, _votes(rows, pieces), self.workers, self.executor, _AHEAD):
-            yield votes.piece, found
-
-
-def _votes(rows: Rows, pieces: Iterable[Piece]) -> Iterator[Votes]:
-    """Read the pieces."""
-    for piece in pieces:
-        table, numbers = piece.read(rows)
-        yield Votes(table, rows.places(numbers), piece.before, piece.index)
-
-
-def _cut(rows: Rows, column: str, runs: Runs, size: int, parts: Parts) -> list[Piece]:
-    """Cut the rows into pieces, brought together on disk where they have to be."""
-    return runs.pieces(size) if runs.together else bring_together(rows, column, runs, size, parts.rows)
+    code = fingerprint("**/*.py", "**/*.safetensors")
+    return json.dumps([*work, code, versions("veritally", "numpy", "scipy", "polars")], default=plain)
 
 
 def _decide_many(
-    rows: Rows,
-    runs: Runs,
-    task: Task,
-    panel: AnyPanel | Literal["learn"] | None,
-    known: pl.DataFrame | None,
-    parts: Parts,
-    crew: Crew,
+    job: Job, runs: Runs, task: Task, panel: AnyPanel | Literal["learn"] | None, known: pl.DataFrame | None
 ) -> Written:
     """Decide many decisions, in pieces of whole ones."""
-    with listening(crew.progress), stretch(_LOOK, _FIRST):
-        task = _by_name(rows, task)
-        task = replace(task, panel=_learned_panel(rows, runs, task, known) if panel == "learn" else panel)
-        first, task = _learned(rows, runs, task)
-        pieces = _cut(rows, task.key, runs, _ROWS_OF_SEARCHES if first.info.iterative else _ROWS, parts)
+    parts = job.parts
+    begun, learned = _LOOK, None
+    if panel == "learn":
+        begun = _LEARNED
+        with listening(job.progress), stretch(_LOOK, begun):
+            learned = panel = panel_learned_first(job.rows, runs, task, known, parts)
+    with listening(job.progress), stretch(begun, begun + _FIRST):
+        first, task = learn_first(job.rows, job.columns, runs, replace(task, panel=panel))
+        pieces = job.cut(task.key, runs, _ROWS_OF_SEARCHES if first.info.iterative else _ROWS)
     todo = [piece for piece in pieces if piece.index not in parts]
     done = len(pieces) - len(todo)
-    for index, answers in crew.do(task, rows, todo):
+    for index, answers in job.do(task, todo):
         note = {"decisions": answers.decisions, "failed": answers.failed}
         parts.add(index, answers.table, note | {"warnings": about_to_json(answers.warnings)})
         done += 1
-        crew.progress(_FIRST + (1 - _FIRST) * done / len(pieces))
+        job.progress(begun + _FIRST + (1 - begun - _FIRST) * done / len(pieces))
     notes = parts.notes()
     parts.finish()
     pooled = tuple((first.made.pooled or {}).values()) if isinstance(first.made, Posterior) else ()
     about = merged(about_from_json(note["warnings"]) for note in notes)
     decisions, failed = (sum(note[name] for note in notes) for name in ("decisions", "failed"))
-    return Written(parts.out, first.info.name, decisions, failed, about, pooled)
+    return Written(parts.out, first.info.name, decisions, failed, about, pooled, learned)
 
 
 def _decide_at_once(profile: Profile, asked: Mapping[str, Any], strict: bool, parts: Parts) -> Written:
@@ -260,37 +234,37 @@ def _decide_at_once(profile: Profile, asked: Mapping[str, Any], strict: bool, pa
     return Written(parts.out, outcome.rule, 1, 0, {message: About() for message in outcome.rule_warnings})
 
 
-def _decide_one(
-    rows: Rows, column: str | None, said: Options, asked: Mapping[str, Any], strict: bool, parts: Parts, crew: Crew
-) -> Written:
-    """Decide one decision, in pieces of whole voters."""
-    names = alternatives_of(rows, said)
-    few, runs = max(_FEWEST, _VOTES // len(names or "-")), None
+def _decide_one(job: Job) -> Written:
+    """Decide one decision, in pieces of whole voters; at once where a row is a voter, or voters are few."""
+    rows, said, column = job.rows, job.columns.said, job.columns.voter
+    names = job.columns.names(rows)
     if column is not None and names is not None:
-        with listening(crew.progress), stretch(0, _FIRST):
+        few = max(_FEWEST, _VOTES // len(names))
+        with listening(job.progress), stretch(0, _FIRST):
             runs = Runs.of(rows, column)
-    if runs is None or len(runs.names) <= few:  # a row for each voter, or few voters
-        profile = forms.to_profile(rows.read(0, rows.height), rows.places(np.arange(rows.height)), said)
-        return _decide_at_once(profile.as_top() if said.ballots == "top" else profile, asked, strict, parts)
-    assert column is not None
-    assert names is not None
-    with listening(crew.progress), stretch(0, _FIRST):
-        table, numbers = sample(rows, column, runs, few)
-        pieces = _cut(rows, column, runs, _ROWS, parts)
-    one = OneDecision(said, names, Votes(table, rows.places(numbers)), strict=strict, **asked)
-    passes = 0
+            if len(runs.names) > few:
+                table, numbers = sample(rows, column, runs, few)
+                some = Votes(table, rows.places(numbers))
+                pieces = job.cut(column, runs, _ROWS)
+                return _decide_voters(job, OneDecision(said, names, some, strict=job.strict, **job.asked), pieces)
+    profile = forms.to_profile(rows.read(0, rows.height), rows.places(np.arange(rows.height)), said)
+    return _decide_at_once(profile.as_top() if said.ballots == "top" else profile, job.asked, job.strict, job.parts)
+
+
+def _decide_voters(job: Job, one: OneDecision, pieces: Sequence[Piece]) -> Written:
+    """Decide one decision by the voters of all pieces, over which it goes as often as the rule needs."""
+    parts, passes = job.parts, 0
 
     def spread(task: Pass) -> Iterator[Any]:
         nonlocal passes
         early: dict[int, Any] = {piece.index: found for piece in pieces if (found := parts.kept(task, piece.index))}
-        todo = [piece for piece in pieces if piece.index not in early]
-        finished = crew.do(task, rows, todo)
+        finished = job.do(task, [piece for piece in pieces if piece.index not in early])
         for done, piece in enumerate(pieces, 1):
             while piece.index not in early:
                 index, found = next(finished)
                 parts.keep(task, index, found)
                 early[index] = found
-            crew.progress(_FIRST + (1 - _FIRST) * min((passes + done / len(pieces)) / _PASSES, 1))
+            job.progress(_FIRST + (1 - _FIRST) * min((passes + done / len(pieces)) / _PASSES, 1))
             yield early.pop(piece.index)
         passes += 1
 
@@ -298,94 +272,6 @@ def _decide_one(
     parts.add(0, table, {})
     parts.finish()
     return Written(parts.out, rule, 1, 0, {remark: About() for remark in remarks})
-
-
-def _some(rows: Rows, runs: Runs, task: Task, most: int, also: Collection[str] = ()) -> Votes:
-    """Read some decisions in which there is nothing to refuse; more of them, where all are to be skipped."""
-    while True:
-        table, numbers = sample(rows, task.key, runs, most, also)
-        try:
-            return _together(task, task.sound(Votes(table, rows.places(numbers))))
-        except InputError:
-            if task.on_error == "stop" or most >= min(_MOST_TRIED, len(runs.names)):
-                raise
-            most *= 8
-
-
-def _together(task: Task, parts: Sequence[Votes]) -> Votes:
-    """Put parts together; where decisions differ so much in size that this cannot be, take most of them."""
-    if len(parts) == 1:
-        return parts[0]
-    lines = np.concat([np.asarray(part.place.lines) for part in parts])
-    whole = Votes(pl.concat([part.table for part in parts]), replace(parts[0].place, lines=lines))
-    try:
-        task.question(whole)
-    except InputError:
-        return max(parts, key=lambda part: task.names(part).n_unique())
-    return whole
-
-
-def _learned_panel(rows: Rows, runs: Runs, task: Task, known: pl.DataFrame | None) -> LearnedPanel:
-    """Learn a panel from decisions with answers, and from some others."""
-    answered = () if known is None else set(known["decision"].cast(pl.String))
-    with _quiet():
-        return learn_panel(task.read(_some(rows, runs, task, _TO_LEARN, answered)), known)
-
-
-def _learned(rows: Rows, runs: Runs, task: Task) -> tuple[Question, Task]:
-    """Read some decisions, find out what concerns all of them, and give it to the task."""
-    assert task.rule is not None
-    decisions = len(runs.names)
-    with _quiet():
-        some = _some(rows, runs, task, _TELLING if task.rule.iterative else _LOOKED_AT)
-        first = task.question(some)
-        _require_independent(first)
-        usual = first.parameters.keys().isdisjoint({"scale", "sigma", "tau", "model", "omega", "count_error"})
-        free = first.info.instance is None and not isinstance(task.panel, LearnedPanel)
-        if first.info.name == "posterior" and usual and free and decisions >= POOLED:
-            task = replace(task, parameters=task.parameters | {"scale": "pooled"})
-            first = task.question(some)
-        if not first.info.iterative:
-            return first, task
-        first = first.prepared()
-    made = first.made
-    if isinstance(made, Posterior) and made.pooled:
-        made = replace(made, pooled={kind: noise._replace(decisions=decisions) for kind, noise in made.pooled.items()})
-    if isinstance(made, Posterior) and (made.pooled is not None or made.strengths is not None):
-        task = replace(task, made=made)
-    return replace(first, made=made), task
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Leave warnings to those who decide the same votes later."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InputWarning)
-        yield
-
-
-def _require_independent(question: Question) -> None:
-    """Refuse what is found out from all decisions together."""
-    if not question.method.joint:
-        return
-    if question.parameters.get("omega") == "estimated":
-        problem = "omega is one for all decisions, which are decided in pieces here"
-        raise InputError(f"{problem}: estimate it from some of them with veritally decide, and give it as a number")
-    problem = "what counts stand for depends on those of all decisions, which are decided in pieces here"
-    raise InputError(f"{problem}: leave count_error out, or decide some of them with veritally decide")
-
-
-def _by_name(rows: Rows, task: Task) -> Task:
-    """Give sigma by name where it is given in the order of the alternatives, which each decision may have its own."""
-    sigma = task.parameters.get("sigma")
-    if not isinstance(sigma, list | tuple | np.ndarray) or np.ndim(sigma) != 1:
-        return task
-    names = alternatives_of(rows, task.said) or ()
-    if len(names) != len(sigma):
-        raise InputError(
-            f"sigma has {len(sigma)} numbers, and there are {len(names):,} alternatives; give one for each"
-        )
-    return replace(task, parameters=task.parameters | {"sigma": dict(zip(names, sigma, strict=True))})
 
 
 def _sentence(message: str, about: About) -> str:

@@ -26,13 +26,10 @@ from veritally.rules.posterior import Posterior
 from veritally.rules.protocol import Fit
 from veritally.rules.sums import SumRule, Tally
 from veritally.streams.decisions import Votes, table_of
-from veritally.streams.rows import Rows
 from veritally.votes.ballots import Ballots, Kind
 from veritally.votes.claims import capped, claim_of, claimed
 from veritally.votes.combine import aligned
 from veritally.votes.labels import Labels
-
-_HEAD = 10_000  # rows by which columns are recognised
 
 Pass: TypeAlias = "LookAround | Slope"
 """What can be done with each piece."""
@@ -283,18 +280,3 @@ class OneDecision:
 def _both(one: LikelihoodSums, other: LikelihoodSums) -> LikelihoodSums:
     """Return the sums over both groups of voters."""
     return LikelihoodSums(*(None if x is None else x + y for x, y in zip(one, other, strict=True)))
-
-
-def alternatives_of(rows: Rows, said: Options) -> tuple[str, ...] | None:
-    """Return the names of all alternatives, in the order of the file; None where no column has them."""
-    head = rows.read(0, _HEAD)
-    place = rows.places(range(head.height))
-    columns = [forms.columns_of(role, head, place, said) for role in ("alternative", "left", "right")]
-    named = [column for column in columns if column is not None]
-    if not named:
-        return None
-    known = dict[str, None]()
-    for _, batch in rows.batches(named):
-        for column in named:
-            known |= dict.fromkeys(batch[column].drop_nulls().cast(pl.String).unique(maintain_order=True))
-    return tuple(known)

@@ -120,6 +120,8 @@ def _from_zero_on(ranks: Array, counts: Array) -> Array | None:
     """
     xp = namespace(ranks)
     given = ~xp.isnan(ranks) & (counts > 0)
+    if not bool(xp.any(given & (ranks < 1))):
+        return None
     number = xp.count_nonzero(given, axis=-1)
     zeros = xp.count_nonzero(given & (ranks == 0), axis=-1)
     next_ = xp.min(xp.where(given & (ranks > 0), ranks, xp.inf), axis=-1)

@@ -1,0 +1,68 @@
+"""Which columns have the names of decisions and voters, told by the first rows, before any others are read."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import polars as pl
+
+from veritally.errors import InputError
+from veritally.io import forms
+from veritally.io.columns import Source
+from veritally.io.options import Options
+from veritally.io.verdicts import word_column
+from veritally.streams.rows import Rows
+
+_HEAD, _LEAST = 10_000, 20  # rows that are looked at, and the fewest
+
+
+class Columns(NamedTuple):
+    """The columns with the names of decisions, voters and alternatives, if there are such, and how rows are read."""
+
+    decision: str | None
+    voter: str | None
+    alternatives: tuple[str, ...]
+    said: Options
+
+    @classmethod
+    def of(cls, rows: Rows, said: Options) -> "Columns":
+        """Look at the first rows; where these cannot be read, at some of them, so that others can be decided."""
+        problem: InputError | None = None
+        for start, stop in _stretches(0, min(_HEAD, rows.height)):
+            try:
+                return cls._of(rows, start, stop, said)
+            except InputError as error:
+                problem = problem or error
+        assert problem is not None
+        raise problem
+
+    @classmethod
+    def _of(cls, rows: Rows, start: int, stop: int, said: Options) -> "Columns":
+        table, place = rows.read(start, stop), rows.places(range(start, stop))
+        roles = ("decision", "voter", "alternative", "left", "right")
+        decision, voter, *others = (forms.columns_of(role, table, place, said) for role in roles)
+        found = word_column(forms.called(Source(table, place), said))
+        if found is not None:  # verdicts, whose different words are those of all rows
+            word = said.columns.get(found[2], found[2])
+            several = [batch.to_series().cast(pl.String).drop_nulls().unique() for _, batch in rows.batches([word])]
+            said = replace(said, words=tuple(sorted(pl.concat(several).unique())))
+        return cls(decision, voter, tuple(column for column in others if column is not None), said)
+
+    def names(self, rows: Rows) -> tuple[str, ...] | None:
+        """Return the names of all alternatives, in the order of the file; None where no column has them."""
+        if not self.alternatives:
+            return None
+        known = dict[str, None]()
+        for _, batch in rows.batches(self.alternatives):
+            for column in self.alternatives:
+                known |= dict.fromkeys(batch[column].drop_nulls().cast(pl.String).unique(maintain_order=True))
+        return tuple(known)
+
+
+def _stretches(start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Go through stretches of rows: all, their halves, the halves of these, down to a few rows."""
+    level = [(start, stop)]
+    while level:
+        yield from level
+        halves = [((a, (a + b) // 2), ((a + b) // 2, b)) for a, b in level if b - a >= 2 * _LEAST]
+        level = [half for both in halves for half in both]
