@@ -238,7 +238,7 @@ def table_of(columns: Mapping[str, Array], status: Array) -> pl.DataFrame:
 def _series(name: str, column: Array) -> pl.Series:
     if column.dtype == object:
         texts = column.tolist()
-        plain = all(type(text) is str for text in texts)
+        plain = set(map(type, texts)) <= {str}
         return pl.Series(name, texts if plain else list(map(str, texts)), dtype=pl.String)
     if column.dtype.kind == "U":  # of few different texts
         texts, code = np.unique(column, return_inverse=True)
