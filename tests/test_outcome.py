@@ -581,3 +581,17 @@ def test_a_frame_of_what_is_not_installed_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(vt.InputError, match="install it with: pip install pandas"):
         vt.decide(vt.Profile(ranks=[[1, 2], [1, 2]])).to_frame(backend="pandas")
+
+
+@pytest.mark.parametrize(
+    ("given", "unit"),
+    [
+        ({}, "spread of the truths"),
+        ({"sigma": 3.0, "tau": 1.0}, "spread of the truths"),
+        ({"sigma": 3.0}, "unit of sigma"),
+        ({"sigma": 3.0, "tau": 0.2}, "unit of sigma"),
+    ],
+)
+def test_estimates_have_the_unit_of_what_was_given(given, unit):
+    profile = vt.Profile(ranks=[[1, 2, 3], [1, 3, 2]], counts=[[5, 5, 5], [2, 2, 2]])
+    assert set(vt.decide(profile, **given).to_frame()["estimate_unit"]) == {unit}

@@ -2,7 +2,7 @@
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -124,6 +124,7 @@ def alternative_columns(outcome: "Outcome") -> dict[str, Array]:
         belief,
         outcome.fit.p_best if belief is None else belief.p_best,
         profile.ballots.anchored,
+        has_unit(outcome.parameters),
     )
     order = answered.order
     if outcome.tie_break == "random":
@@ -159,6 +160,8 @@ class Answered:
         How sure it is, if the rule says so.
     anchored
         In which decisions some vote tells where the truths lie, ``(...)``.
+    given
+        Whether the noise or the spread of the truths was given, in whose unit estimates then are.
     """
 
     scores: Array
@@ -170,6 +173,7 @@ class Answered:
     belief: Belief | None
     p_best: Array | None
     anchored: Any
+    given: bool = False
 
     @property
     def kept(self) -> Array:
@@ -222,10 +226,16 @@ class Answered:
         columns["estimate"] = columns["score"]
         columns |= {f"estimate_{end}": flat(getattr(belief, end)) for end in ("low", "high")}
         anchored, in_sigma = (np.reshape(x, (-1, 1)) for x in (self.anchored, belief.in_sigma))
-        columns["estimate_unit"] = column(np.where(anchored, "votes", "spread of the truths"))
+        unit = "unit of sigma" if self.given else "spread of the truths"
+        columns["estimate_unit"] = column(np.where(anchored, "votes", unit))
         columns |= {name: flat(getattr(belief, name)) for name in DISTANCES}
         columns["distance_unit"] = column(np.where(in_sigma, "noise of one observation", "votes"))
         return columns
+
+
+def has_unit(parameters: Mapping[str, Any]) -> bool:
+    """Whether parameters of a rule have a unit in which the spread of the truths is not 1."""
+    return not parameters.keys().isdisjoint({"sigma", "tau"}) and parameters.get("tau") != 1
 
 
 def _objects(names: Sequence[Any]) -> Array:

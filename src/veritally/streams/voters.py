@@ -20,7 +20,7 @@ from veritally.io import forms
 from veritally.io.options import Options
 from veritally.likelihood.votes import LikelihoodSums
 from veritally.outcome import TieBreak
-from veritally.records import Answered
+from veritally.records import Answered, has_unit
 from veritally.rules.info import RuleInfo
 from veritally.rules.posterior import Posterior
 from veritally.rules.protocol import Fit
@@ -243,6 +243,7 @@ class OneDecision:
             belief,
             None if belief is None else belief.p_best,
             asked.profile.ballots.anchored,
+            has_unit(self.parameters),
         )
         order = answered.order
         if self.strict:
