@@ -89,14 +89,19 @@ def _in_processes(
     function: Callable[[P], R], pieces: Iterable[P], first: P, workers: int, ahead: int
 ) -> Iterator[tuple[P, R]]:
     """Do so in processes of our own, which end with this one."""
+    require_sendable((function, first))
+    with processes(workers) as pool:
+        yield from _by_executor(pool, function, pieces, ahead)
+
+
+def require_sendable(work: Any) -> None:
+    """Refuse what processes of our own could not be given."""
     try:
-        pickle.dumps((function, first))
+        pickle.dumps(work)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise InputError(
             "this scenario, or a rule of your own, cannot be sent to other processes; use one worker"
         ) from error
-    with processes(workers) as pool:
-        yield from _by_executor(pool, function, pieces, ahead)
 
 
 @contextmanager
@@ -125,7 +130,7 @@ def _by_executor(
         while True:
             most = ahead * (getattr(executor, "_max_workers", None) or _UNKNOWN)  # of a cluster it changes
             for piece in islice(waiting, max(0, most - len(running))):
-                with _one_thread_each():
+                with one_thread_each():
                     running[executor.submit(function, piece)] = piece
             if not running:
                 return
@@ -173,7 +178,7 @@ def _versions() -> dict[str, str]:
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
+def one_thread_each() -> Iterator[None]:
     """Let processes that start now leave the other cores to each other, unless a user has said otherwise."""
     missing = [name for name in _THREADS if name not in os.environ]
     os.environ.update(dict.fromkeys(missing, "1"))

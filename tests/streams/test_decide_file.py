@@ -702,8 +702,7 @@ def test_stretches_of_rows_are_found_across_batches(monkeypatch):
     table = votes()
     rows = Rows.of(table)
     whole = Runs.of(rows, "decision")
-    batches = Rows.batches
-    monkeypatch.setattr(Rows, "batches", lambda self, columns=None, size=7: batches(self, columns, 7))
+    monkeypatch.setattr("veritally.streams.rows._BATCH", 7)
     cut = Runs.of(rows, "decision")
     for one, other in ((whole.hashes, cut.hashes), (whole.starts, cut.starts), (whole.lengths, cut.lengths)):
         assert one.tolist() == other.tolist()
@@ -712,6 +711,19 @@ def test_stretches_of_rows_are_found_across_batches(monkeypatch):
         0,
         int(np.searchsorted(whole.starts, whole.pieces(50)[1].start)),
     ]
+
+
+def test_names_that_are_spelt_in_several_ways_are_one_stretch(tmp_path):
+    table = votes()
+    spaces = pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.lit("")).otherwise(pl.lit("  "))
+    names = ("decision", "voter", "alternative")
+    spaced = table.with_columns((spaces + pl.col(name).cast(pl.String)).alias(name) for name in names)
+    spaced.rename({"decision": " decision"}).write_parquet(tmp_path / "votes.parquet")
+    rows = Rows.of(tmp_path / "votes.parquet")
+    assert len(Runs.of(rows, "decision").hashes) == MANY
+    vt.decide_file(tmp_path / "votes.parquet", tmp_path / "spaced.csv", "pairwise")
+    vt.decide_file(table, tmp_path / "plain.csv", "pairwise")
+    assert (tmp_path / "spaced.csv").read_bytes() == (tmp_path / "plain.csv").read_bytes()
 
 
 def log_of_judges(questions=400, words="ABCD"):

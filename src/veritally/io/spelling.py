@@ -26,12 +26,7 @@ def in_one_form(table: pl.DataFrame, name: str) -> pl.DataFrame:
 
     What differs in nothing else is one and the same name. One of which nothing is left is missing.
     """
-    columns = [plain(column) for column in table.columns]
-    seen: set[str] = set()
-    for column in columns:
-        if column in seen:
-            raise InputError(f"{name}: the column {short(column)} stands twice; name each column once")
-        seen.add(column)
+    columns = plain_columns(table.columns, name)
     texts = [name for name, kind in table.schema.items() if kind in _TEXT]
     table = table.with_columns(pl.col(texts).cast(pl.String).str.strip_chars())
     foreign = table.select((pl.col(texts).str.len_bytes() != pl.col(texts).str.len_chars()).any())
@@ -40,6 +35,16 @@ def in_one_form(table: pl.DataFrame, name: str) -> pl.DataFrame:
     table = table.rename(dict(zip(table.columns, columns, strict=True)))
     named = [name for name in _NAMES if table.schema.get(name) == pl.String]
     return table.with_columns(pl.col(named).replace("", None))
+
+
+def plain_columns(columns: Iterable[str], name: str) -> list[str]:
+    """Return names of columns in one form; each must stand once."""
+    found = dict[str, None]()
+    for column in map(plain, columns):
+        if column in found:
+            raise InputError(f"{name}: the column {short(column)} stands twice; name each column once")
+        found[column] = None
+    return list(found)
 
 
 def plain(name: str) -> str:

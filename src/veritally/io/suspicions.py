@@ -70,10 +70,13 @@ def of_ranks(ranks: Array, where: Where, remedy: str) -> Iterator[str]:
     if not given.any():
         return
     remedy = f"if these are scores, of which more is better, {remedy}"
-    for index in _first(np.where(given, ranks, 0) % 0.5 != 0):
+    halves = 2 * ranks
+    for index in _first(given & (halves != np.floor(halves))):
         yield f"{where(index)}: {ranks[index]:g} is no rank such as 1, 2, 3, or 2.5 for a tie; {remedy}"
         return
     best = np.where(given, ranks, np.inf).min(axis=-1, keepdims=True)
+    if np.all((best == 1) | (best == np.inf)):
+        return
     tied = (ranks == best).sum(axis=-1, keepdims=True)  # these may share 1, the middle or the last of their places
     voting = given.any(axis=-1, keepdims=True)
     late = voting & (best != 1) & (best != (tied + 1) / 2) & (best != tied)

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-import polars as pl
-
 from veritally.errors import InputError
 from veritally.io import forms
 from veritally.io.columns import Source
@@ -44,19 +42,14 @@ class Columns(NamedTuple):
         found = word_column(forms.called(Source(table, place), said))
         if found is not None:  # verdicts, whose different words are those of all rows
             word = said.columns.get(found[2], found[2])
-            several = [batch.to_series().cast(pl.String).drop_nulls().unique() for _, batch in rows.batches([word])]
-            said = replace(said, words=tuple(sorted(pl.concat(several).unique())))
+            said = replace(said, words=tuple(sorted(rows.names([word]))))
         return cls(decision, voter, tuple(column for column in others if column is not None), said)
 
     def names(self, rows: Rows) -> tuple[str, ...] | None:
         """Return the names of all alternatives, in the order of the file; None where no column has them."""
         if not self.alternatives:
             return None
-        known = dict[str, None]()
-        for _, batch in rows.batches(self.alternatives):
-            for column in self.alternatives:
-                known |= dict.fromkeys(batch[column].drop_nulls().cast(pl.String).unique(maintain_order=True))
-        return tuple(known)
+        return tuple(rows.names(self.alternatives))
 
 
 def _stretches(start: int, stop: int) -> Iterator[tuple[int, int]]:

@@ -1,5 +1,6 @@
 """Deciding a piece of many decisions: a table of votes in, a table of answers out."""
 
+import io
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -53,6 +54,20 @@ class Answers(NamedTuple):
     failed: int
 
 
+class Part(NamedTuple):
+    """Answers as they are sent and kept: a table as a Parquet file, and a note about it as plain objects."""
+
+    table: bytes
+    note: dict[str, Any]
+
+    @classmethod
+    def of(cls, table: pl.DataFrame, note: dict[str, Any]) -> "Part":
+        """Put a table into this form."""
+        buffer = io.BytesIO()
+        table.write_parquet(buffer)
+        return cls(buffer.getvalue(), note)
+
+
 @dataclass(frozen=True)
 class Task:
     """How decisions are decided; a function of votes that can be sent to other processes.
@@ -83,7 +98,14 @@ class Task:
     made: Rule | None = None
     strict: bool = False
 
-    def __call__(self, votes: Votes) -> Answers:
+    def __call__(self, votes: Votes) -> Part:
+        """Decide all decisions of a piece."""
+        answers = self.answers(votes)
+        about = about_to_json(answers.warnings)
+        note = {"decisions": answers.decisions, "failed": answers.failed, "warnings": about}
+        return Part.of(answers.table, note)
+
+    def answers(self, votes: Votes) -> Answers:
         """Decide all decisions of a piece."""
         order = self.names(votes).unique(maintain_order=True)
         parts = [self._answers(part) for part in self._of_like_size(votes)]
@@ -263,3 +285,13 @@ def merged(several: Iterable[Mapping[str, About]]) -> dict[str, About]:
         known = together.get(message, About())
         together[message] = About((*known.names, *names)[:_NAMED], known.number + number)
     return together
+
+
+def about_to_json(about: Mapping[str, About]) -> list[list[Any]]:
+    """Return warnings as plain objects."""
+    return [[message, list(names), number] for message, (names, number) in about.items()]
+
+
+def about_from_json(given: list[list[Any]]) -> dict[str, About]:
+    """Return warnings from these."""
+    return {message: About(tuple(names), number) for message, names, number in given}

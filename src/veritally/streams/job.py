@@ -1,6 +1,6 @@
 """A job: what is decided, where it is kept, and who works on it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from veritally.streams.decisions import Votes
 from veritally.streams.parts import Parts
 from veritally.streams.pieces import Piece, Runs, bring_together
 from veritally.streams.rows import Rows
-from veritally.work import worked
+from veritally.work import one_thread_each, require_sendable, worked
 
 _AHEAD = 2  # pieces handed out for each worker
 
@@ -29,6 +29,8 @@ class Job:
         Whether a tie among the chosen is an error.
     parts
         Where what is finished is kept.
+    executor, here
+        Who works, if not this process alone; and whether these are processes of our own, which can read the files.
     """
 
     rows: Rows
@@ -36,8 +38,8 @@ class Job:
     asked: Mapping[str, Any]
     strict: bool
     parts: Parts
-    workers: int
     executor: Executor | None
+    here: bool
     progress: Callable[[float], None]
 
     def cut(self, column: str, runs: Runs, size: int) -> list[Piece]:
@@ -46,10 +48,43 @@ class Job:
 
     def do(self, task: Callable[[Votes], Any], pieces: Sequence[Piece]) -> Iterator[tuple[int, Any]]:
         """Yield what a task makes of each piece, with its index, as it is finished."""
-        for votes, found in worked(task, self._votes(pieces), self.workers, self.executor, _AHEAD):
-            yield votes.piece, found
+        reading = Reading(self.rows, task)
+        executor = self.executor
+        if self.here:
+            executor = executor if len(pieces) > 1 else None
+            if executor is not None:
+                require_sendable(task)
+        if executor is None or (self.here and self.rows.files):
+            for piece, found in worked(reading, pieces, executor=executor, ahead=_AHEAD):
+                yield piece.index, found
+        else:
+            for votes, found in worked(task, map(reading.votes, pieces), executor=executor, ahead=_AHEAD):
+                yield votes.piece, found
 
-    def _votes(self, pieces: Iterable[Piece]) -> Iterator[Votes]:
-        for piece in pieces:
-            table, numbers = piece.read(self.rows)
-            yield Votes(table, self.rows.places(numbers), piece.before, piece.index)
+
+@dataclass(frozen=True)
+class Reading:
+    """A task that reads its piece itself."""
+
+    rows: Rows
+    task: Callable[[Votes], Any]
+
+    def __call__(self, piece: Piece) -> Any:
+        """Do so."""
+        return self.task(self.votes(piece))
+
+    def votes(self, piece: Piece) -> Votes:
+        """Read a piece."""
+        table, numbers = piece.read(self.rows)
+        return Votes(table, self.rows.places(numbers), piece.before, piece.index)
+
+
+def awaken(executor: Executor, workers: int) -> None:
+    """Let processes of our own start, and load this package, while this one looks at the rows."""
+    with one_thread_each():
+        for _ in range(workers):
+            executor.submit(_awake)
+
+
+def _awake() -> None:
+    """Be found in this module, which is loaded to find it."""

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
@@ -20,7 +20,7 @@ from veritally.files import refuse_to_replace, write_whole
 from veritally.io.text import first_line
 from veritally.likelihood.votes import LikelihoodSums
 from veritally.locks import held
-from veritally.streams.decisions import About
+from veritally.streams.decisions import Part
 from veritally.streams.pieces import COMPLETE
 from veritally.streams.voters import LookAround, Pass, Survey
 
@@ -85,12 +85,10 @@ class Parts:
     def __contains__(self, index: int) -> bool:
         return self._note(index).exists()
 
-    def add(self, index: int, table: pl.DataFrame, note: dict[str, Any]) -> None:
-        """Keep a finished part, with a note about it; it is there once the note is."""
-        buffer = io.BytesIO()
-        table.write_parquet(buffer)
-        write_whole(self._part(index), buffer.getvalue())
-        write_whole(self._note(index), json.dumps(note).encode())
+    def add(self, index: int, part: Part) -> None:
+        """Keep a finished part, which is there once its note is."""
+        write_whole(self._part(index), part.table)
+        write_whole(self._note(index), json.dumps(part.note).encode())
 
     def keep(self, task: Pass, index: int, found: Survey | LikelihoodSums) -> None:
         """Keep what a pass over voters found in a piece."""
@@ -202,13 +200,3 @@ def _are_answers(path: Path) -> bool:
         return all(name in start for name in _OURS)
     except (OSError, pl.exceptions.PolarsError):
         return False
-
-
-def about_to_json(about: Mapping[str, About]) -> list[list[Any]]:
-    """Return warnings as plain objects."""
-    return [[message, list(names), number] for message, (names, number) in about.items()]
-
-
-def about_from_json(given: list[list[Any]]) -> dict[str, About]:
-    """Return warnings from these."""
-    return {message: About(tuple(names), number) for message, names, number in given}

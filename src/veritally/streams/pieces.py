@@ -66,20 +66,18 @@ class Runs:
     @classmethod
     def of(cls, rows: Rows, column: str) -> "Runs":
         """Find them."""
-        hashes, starts = list[Array](), list[Array]()
+        hashes, starts = [np.zeros(0, dtype=np.uint64)], [np.zeros(0, dtype=np.int64)]
         for first, batch in rows.batches([column]):
             names = batch.to_series()
             new = names.ne_missing(names.shift(1)).to_numpy(writable=True)
             new[:1] = True
             places = np.flatnonzero(new)
-            own = names.gather(places).hash().to_numpy()
-            same = bool(hashes and len(own) and hashes[-1][-1] == own[0])  # goes on from the batch before
-            hashes.append(own[same:])
-            starts.append(places[same:] + first)
+            hashes.append(_hashes(rows, batch[places], column))
+            starts.append(places + first)
             report((first + batch.height) / max(rows.height, 1))
-            hashes, starts = (hashes, starts) if len(hashes[-1]) else (hashes[:-1], starts[:-1])
-        begun = np.concat(starts) if starts else np.zeros(0, dtype=np.int64)
-        known = np.concat(hashes) if hashes else np.zeros(0, dtype=np.uint64)
+        known, begun = np.concat(hashes), np.concat(starts)
+        changed = np.diff(known, prepend=~known[:1]) != 0  # not where a batch, or another spelling, goes on with a name
+        known, begun = known[changed], begun[changed]
         return cls(known, begun, np.diff(begun, append=rows.height))
 
     @cached_property
@@ -116,8 +114,12 @@ def bring_together(rows: Rows, column: str, runs: Runs, size: int, folder: Path)
             folder.mkdir(parents=True, exist_ok=True)
             for place, (first, batch) in enumerate(rows.batches()):
                 numbers = pl.Series(_NUMBER, np.arange(first, first + batch.height))
-                bucket = (batch[column].hash() % number).alias("bucket")
-                parts = batch.with_columns(numbers, bucket).partition_by("bucket", as_dict=True, include_key=False)
+                bucket = pl.Series("bucket", _hashes(rows, batch.select(column), column) % np.uint64(number))
+                parts = (
+                    rows.spelt(batch)
+                    .with_columns(numbers, bucket)
+                    .partition_by("bucket", as_dict=True, include_key=False)
+                )
                 for (own,), part in parts.items():
                     part.write_ipc(folder / f"{own:04}-{place:06}.ipc", compression="lz4")
                 report((first + batch.height) / rows.height)
@@ -138,16 +140,31 @@ def sample(rows: Rows, column: str, runs: Runs, most: int, also: Collection[str]
 
     ``also`` are names that are wanted beside them.
     """
-    limit = int(runs.names[:most][-1])
-    chosen = np.flatnonzero(runs.hashes <= np.uint64(limit))
-    if len(chosen) <= _FEW and not also:
-        ends = [(int(runs.starts[k]), int(runs.starts[k] + runs.lengths[k])) for k in chosen]
+    chosen = runs.hashes <= runs.names[:most][-1]
+    if also:
+        chosen |= _called(rows, column, runs, also)
+    starts, lengths = runs.starts[chosen], runs.lengths[chosen]
+    if len(starts) <= _FEW:
+        ends = [(int(start), int(start + length)) for start, length in zip(starts, lengths, strict=True)]
         return pl.concat([rows.read(*end) for end in ends]), np.concat([np.arange(*end) for end in ends])
-    tables, numbers = [], []
+    numbers = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(np.sum(lengths))
+    tables = []
     for first, batch in rows.batches():
-        kept = batch[column].hash() <= limit
-        if also:
-            kept |= batch[column].cast(pl.String).is_in(list(also))
-        tables.append(batch.filter(kept))
-        numbers.append(kept.arg_true().to_numpy() + first)
-    return pl.concat(tables), np.concat(numbers)
+        low, high = np.searchsorted(numbers, (first, first + batch.height))
+        tables.append(batch[numbers[low:high] - first])
+    return rows.spelt(pl.concat(tables)), numbers
+
+
+def _called(rows: Rows, column: str, runs: Runs, names: Collection[str]) -> Array:
+    """Mark the stretches of rows that have one of these names."""
+    found = [np.zeros(0, dtype=bool)]
+    for first, batch in rows.batches([column]):
+        low, high = np.searchsorted(runs.starts, (first, first + batch.height))
+        heads = rows.spelt(batch[runs.starts[low:high] - first]).to_series()
+        found.append(heads.cast(pl.String).is_in(list(names)).fill_null(False).to_numpy())
+    return np.concat(found)
+
+
+def _hashes(rows: Rows, table: pl.DataFrame, column: str) -> Array:
+    """Return what stands for the names in a column, however they are spelt."""
+    return rows.spelt(table.select(column))[column].hash().to_numpy()

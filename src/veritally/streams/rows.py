@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from os import PathLike
@@ -15,9 +15,9 @@ from polars.selectors import by_name
 
 from veritally.checks import usable_path
 from veritally.errors import InputError
-from veritally.io import spelling
 from veritally.io.frames import Place
 from veritally.io.sizes import MOST_COLUMNS, require_flat
+from veritally.io.spelling import in_one_form, plain_columns
 from veritally.io.text import first_line
 from veritally.io.votes import holds_orders, load
 
@@ -36,6 +36,8 @@ class Rows:
         The Parquet files, in order.
     starts
         The row at which each of them begins, and how many rows there are.
+    columns
+        The names of the columns in one form, with what the files call them.
     table, place
         The rows themselves, where they are not in Parquet files, and how a person calls each.
     """
@@ -43,7 +45,7 @@ class Rows:
     name: str
     files: tuple[Path, ...]
     starts: tuple[int, ...]
-    columns: tuple[str, ...]
+    columns: Mapping[str, str]
     table: pl.DataFrame | None = None
     place: Place | None = None
 
@@ -59,7 +61,7 @@ class Rows:
         if path is not None and path.is_file() and _is_parquet(path):
             return cls._of_parquet(str(source), [path])
         table, place = load(source)
-        return cls(place.name, (), (0, table.height), tuple(table.columns), table, place)
+        return cls(place.name, (), (0, table.height), {name: name for name in table.columns}, table, place)
 
     @classmethod
     def _of_parquet(cls, name: str, files: Sequence[Path]) -> "Rows":
@@ -77,7 +79,8 @@ class Rows:
         if len(columns) > MOST_COLUMNS:
             raise InputError(f"{name}: has {len(columns):,} columns; give a row for each voter and alternative instead")
         require_flat(columns.values(), name)
-        return cls(name, tuple(files), tuple(accumulate(lengths, initial=0)), tuple(columns))
+        called = dict(zip(plain_columns(columns, name), columns, strict=True))
+        return cls(name, tuple(files), tuple(accumulate(lengths, initial=0)), called)
 
     @property
     def height(self) -> int:
@@ -95,27 +98,46 @@ class Rows:
             made.update(json.dumps([str(file), state.st_size, state.st_mtime_ns]).encode())
         return made.hexdigest()
 
-    def read(self, start: int, stop: int, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """Return some of the rows."""
-        wanted = by_name(*(self.columns if columns is None else columns))
+    def read(self, start: int, stop: int) -> pl.DataFrame:
+        """Return some of the rows, names in one form."""
+        return self.spelt(self.raw(start, stop))
+
+    def raw(self, start: int, stop: int, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Return some of the rows as they are in the files."""
+        wanted = {self.columns[name]: name for name in (self.columns if columns is None else columns)}
         if self.table is not None:
-            return self.table.slice(start, stop - start).select(wanted)
+            return self.table.slice(start, stop - start).select(by_name(*wanted))
         parts = []
         for file, (first, last) in zip(self.files, pairwise(self.starts), strict=True):
             low, high = max(start, first), min(stop, last)
             if low < high or (start == stop == first):
-                lazy = pl.scan_parquet(file).select(wanted).slice(low - first, high - low)
+                lazy = pl.scan_parquet(file).select(by_name(*wanted)).slice(low - first, high - low)
                 try:
                     parts.append(lazy.collect())
                 except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
                     raise InputError(f"{file}: cannot be read ({first_line(error)})") from error
         table = parts[0] if len(parts) == 1 else pl.concat(parts)
-        return spelling.in_one_form(table, self.name)
+        return table.rename(wanted)
 
-    def batches(self, columns: Sequence[str] | None = None, size: int = _BATCH) -> Iterator[tuple[int, pl.DataFrame]]:
-        """Go through all rows, some at a time, each time with the number of the first."""
-        for start in range(0, self.height, size):
-            yield start, self.read(start, min(start + size, self.height), columns)
+    def spelt(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Put names in one form, in rows as they are in the files."""
+        return table if self.table is not None else in_one_form(table, self.name)  # which a table here is already
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Go through all rows as they are in the files, some at a time, each time with the number of the first."""
+        for start in range(0, self.height, _BATCH):
+            yield start, self.raw(start, min(start + _BATCH, self.height), columns)
+
+    def names(self, columns: Sequence[str]) -> Iterator[str]:
+        """Go through the different names in some columns, as they first occur."""
+        known = set[str]()
+        for _, batch in self.batches(columns):
+            for column in columns:
+                found = self.spelt(batch[column].unique(maintain_order=True).to_frame()).to_series()
+                for name in found.drop_nulls().cast(pl.String):
+                    if name not in known:
+                        known.add(name)
+                        yield name
 
     def places(self, numbers: Any) -> Place:
         """Say how a person would call rows of these numbers."""

@@ -29,16 +29,16 @@ from veritally.registry import DEFAULT, rule_info
 from veritally.rules.posterior import Posterior
 from veritally.rules.protocol import Rule
 from veritally.streams.columns import Columns
-from veritally.streams.decisions import About, OnError, Task, Votes, answer_table, merged
+from veritally.streams.decisions import About, OnError, Part, Task, Votes, about_from_json, answer_table, merged
 from veritally.streams.first_pass import learn_first, panel_learned_first
-from veritally.streams.job import Job
-from veritally.streams.parts import Parts, about_from_json, about_to_json, require_out
+from veritally.streams.job import Job, awaken
+from veritally.streams.parts import Parts, require_out
 from veritally.streams.pieces import Piece, Runs, sample
 from veritally.streams.rows import Rows, is_table
 from veritally.streams.voters import OneDecision, Pass
 from veritally.versions import fingerprint, versions
 from veritally.votes.profile import Profile
-from veritally.work import check_executor, check_workers
+from veritally.work import check_executor, check_workers, executing
 
 _ROWS, _ROWS_OF_SEARCHES = 1 << 18, 1 << 14  # of a piece, for rules of one pass and for others
 _VOTES, _FEWEST = 30_000, 1_000  # of one decision, and the fewest voters, by which its noise is found
@@ -146,7 +146,8 @@ def decide_file(
         raise InputError(f"on_error can be stop or skip, not {quoted(on_error)}")
     if not (panel is None or panel == "learn" or isinstance(panel, AnyPanel)):
         raise InputError(f"panel takes a vt.Panel, or learn, not {quoted(panel)}")
-    file, strict, staff = usable_path(out), tie_break == "error", (check_workers(workers), check_executor(executor))
+    file, strict = usable_path(out), tie_break == "error"
+    number, given = check_workers(workers), check_executor(executor)
     require_out(file, source, force)
     asked: dict[str, Any] = {
         "rule": rule_info(DEFAULT if rule is None else rule),
@@ -167,10 +168,13 @@ def decide_file(
         raise InputError("answers are to learn a panel from; say so with panel learn, or leave them out")
     found = Columns.of(rows, said)
     work = (rows.identity, found.said, rule, asked, strict, on_error, panel, known)
-    with Parts(file, _key(work)) as parts:
+    with Parts(file, _key(work)) as parts, executing(number, given) as others:
+        here = given is None
+        if here and others is not None and rows.height > _ROWS:
+            awaken(others, number)
         with listening(progress), stretch(0, _LOOK):
             runs = None if found.decision is None else Runs.of(rows, found.decision)
-        job = Job(rows, found, asked, strict, parts, *staff, progress)
+        job = Job(rows, found, asked, strict, parts, others, here, progress)
         if runs is not None and len(runs.names) > 1:
             task = Task(found.said, str(found.decision), on_error=on_error, strict=strict, **asked)
             return _decide_many(job, runs, task, panel, known)
@@ -211,9 +215,8 @@ def _decide_many(
         pieces = job.cut(task.key, runs, _ROWS_OF_SEARCHES if first.info.iterative else _ROWS)
     todo = [piece for piece in pieces if piece.index not in parts]
     done = len(pieces) - len(todo)
-    for index, answers in job.do(task, todo):
-        note = {"decisions": answers.decisions, "failed": answers.failed}
-        parts.add(index, answers.table, note | {"warnings": about_to_json(answers.warnings)})
+    for index, part in job.do(task, todo):
+        parts.add(index, part)
         done += 1
         job.progress(begun + _FIRST + (1 - begun - _FIRST) * done / len(pieces))
     notes = parts.notes()
@@ -229,7 +232,7 @@ def _decide_at_once(profile: Profile, asked: Mapping[str, Any], strict: bool, pa
     outcome = Question.of(profile, **asked).outcome()
     if strict:
         _ = outcome.chosen
-    parts.add(0, answer_table(outcome), {})
+    parts.add(0, Part.of(answer_table(outcome), {}))
     parts.finish()
     return Written(parts.out, outcome.rule, 1, 0, {message: About() for message in outcome.rule_warnings})
 
@@ -269,7 +272,7 @@ def _decide_voters(job: Job, one: OneDecision, pieces: Sequence[Piece]) -> Writt
         passes += 1
 
     table, rule, remarks = one.answered(spread)
-    parts.add(0, table, {})
+    parts.add(0, Part.of(table, {}))
     parts.finish()
     return Written(parts.out, rule, 1, 0, {remark: About() for remark in remarks})
 
