@@ -3,15 +3,17 @@
 python benchmarks/streams.py             # all
 """
 
-import json
+import contextlib
 import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+import psutil
 from page import put_section
 
 ROOT = Path(__file__).parents[1]
@@ -28,13 +30,9 @@ import veritally as vt
 if __name__ == "__main__":
     vt.decide_file(source, out, rule, workers=workers, force=True, **settings)
 """
-MEASURE = """
+TIME = """
 if __name__ == "__main__":
-    import json, resource
-    with open("/proc/self/status") as status:
-        own = next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) * 1024
-    others = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 * (workers if workers > 1 else 0)
-    print(json.dumps([time.perf_counter() - start, own + others]))
+    print(time.perf_counter() - start)
 """
 
 
@@ -74,12 +72,32 @@ def measured(code, **given):
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "work.py"
         values = "\n".join(f"{name} = {value!r}" for name, value in given.items())
-        script.write_text(f"import time\nstart = time.perf_counter()\n{values}\n{code}\n{MEASURE}")
-        runs = [
-            json.loads(subprocess.run([sys.executable, script], check=True, capture_output=True, text=True).stdout)
-            for _ in range(2)
-        ]
+        script.write_text(f"import time\nstart = time.perf_counter()\n{values}\n{code}\n{TIME}")
+        runs = [watched([sys.executable, script]) for _ in range(2)]
     return min(seconds for seconds, _ in runs), max(peak for _, peak in runs)
+
+
+def watched(command):
+    """Run a command that prints its seconds; return these and the bytes that it and its processes had, each at most."""
+    peaks = {}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as running:
+        own = psutil.Process(running.pid)
+        while running.poll() is None:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                peaks |= {
+                    process.pid: found for process in [own, *own.children(True)] if (found := peak_of(process.pid))
+                }
+            time.sleep(0.01)
+        if running.returncode:
+            raise subprocess.CalledProcessError(running.returncode, command)
+        return float(running.stdout.read()), sum(peaks.values())
+
+
+def peak_of(process):
+    """Return the most bytes that a process has had; 0 if it has ended."""
+    with contextlib.suppress(OSError), Path(f"/proc/{process}/status").open() as status:
+        return next((int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM")), 0)
+    return 0
 
 
 def main():
@@ -135,7 +153,7 @@ def main():
         "## Large files\n\n"
         f"`decide --out` with {cores} processes, from the start of the first to the file of answers. The reference is "
         "polars, with as many threads, reading the same rows and grouping them by decision, or by voter for "
-        f"one decision. Memory is that of all processes together; it is to be at most {MOST_MEMORY / 1e9:g} GB. "
+        f"one decision. Memory is the sum of the most that each process had, to be at most {MOST_MEMORY / 1e9:g} GB. "
         f"`make bench` measures this and rewrites this section.\n\n{table}\n",
     )
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from veritally.arrays import Array, namespace
+from veritally.arrays import Array, namespace, voter_sum
 from veritally.document import html_table
 from veritally.draws import arviz_data
 from veritally.errors import TieError, quoted
@@ -451,7 +451,7 @@ class Outcome:
 
     def decisions_with_warnings(self, most: int | None = None) -> "list[tuple[Any, Outcome]]":
         """Return the decisions of a batch that may have warnings, or some, found without taking all of them apart."""
-        scores, seen = np.asarray(self.fit.scores), np.sum(np.asarray(self.profile.counts) > 0, axis=-2)
+        scores, seen = np.asarray(self.fit.scores), voter_sum(np.asarray(self.profile.counts) > 0)
         found = (scores == -np.inf).any(axis=-1)
         found |= (among_best(scores, np.asarray(self.fit.rounding)) & (seen == 1)).any(axis=-1)
         found |= np.asarray(self.fit.status) != Status.CONVERGED

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veritally.arrays import Array
+from veritally.arrays import Array, voter_sum
 from veritally.document import Table
 from veritally.errors import InputError, TieError
 from veritally.explain import among_best
@@ -248,7 +248,7 @@ def _objects(names: Sequence[Any]) -> Array:
 def seen_by(profile: Profile) -> tuple[Array, Array]:
     """Return how many voters saw each alternative, and how much they saw in total, both ``(..., alternative)``."""
     counts, times = (np.asarray(x, dtype=float) for x in (profile.counts, profile.multiplicity))
-    return np.sum((counts > 0) * times[..., None], axis=-2), np.sum(counts * times[..., None], axis=-2)
+    return voter_sum((counts > 0) * times[..., None]), voter_sum(counts * times[..., None])
 
 
 def plain_means(outcome: "Outcome") -> list[float] | None:

@@ -522,7 +522,7 @@ def test_parts_that_were_being_removed_are_not_used_again(tmp_path, monkeypatch)
     source, out = write(votes(), tmp_path / "votes"), tmp_path / "answers.parquet"
 
     def sudden_end(folder, **_):
-        next(folder.glob("*.parquet")).unlink()
+        next(folder.glob("*.arrow")).unlink()
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:

@@ -17,7 +17,7 @@ from veritally.arrays.libraries import (
 )
 from veritally.arrays.loops import for_loop, if_any, possible, through_numpy, trajectory, while_loop
 from veritally.arrays.pieces import by_alternative, by_cost, in_pieces, keep_memory
-from veritally.arrays.products import gathered, inner, inner_product, over_voters, product
+from veritally.arrays.products import gathered, inner, inner_product, over_voters, product, voter_sum
 from veritally.arrays.programs import (
     compile_for,
     device_memory,
@@ -82,6 +82,7 @@ __all__ = [
     "trajectory",
     "value_and_gradient",
     "vmap",
+    "voter_sum",
     "while_loop",
     "with_leaves",
 ]

@@ -7,6 +7,22 @@ from veritally.arrays.libraries import Array, is_jax, namespace, require_jax
 _ONE_THREAD = 1 << 18  # multiplications up to which OpenBLAS stays on one thread: several take longer, for so little
 
 
+_FEW = 16  # voters, who are added one by one
+
+
+def voter_sum(x: Array) -> Array:
+    """Σ_i x_ij: the sum of ``(..., voter, alternative)`` over voters.
+
+    Of many decisions with a few voters each, NumPy would add every few cells on their own, which takes far longer.
+    """
+    if is_jax(x) or not 1 < x.shape[-2] <= _FEW or x.ndim == 2:
+        return namespace(x).sum(x, axis=-2)
+    found = np.add(x[..., 0, :], x[..., 1, :], dtype=np.result_type(x, np.int64) if x.dtype == bool else None)
+    for i in range(2, x.shape[-2]):
+        found += x[..., i, :]
+    return found
+
+
 def over_voters(x: Array, times: Array) -> Array:
     """Σ_i times_i · x_ij: the sum of ``(..., voter, alternative)`` weighed by ``(..., voter)``."""
     if is_jax(x) or is_jax(times):  # where a matrix product may be computed in lower precision

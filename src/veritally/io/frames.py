@@ -350,8 +350,9 @@ def _labels(column: pl.Series, decision: Array | None, place: Place, apart: bool
     if apart:
         first = np.empty(len(pairs), dtype=np.intp)
         first[pair[::-1]] = np.arange(len(pair))[::-1]
-        order = np.lexsort((first, owner))
-        pairs, pair = pairs[order], np.argsort(order)[pair]
+        if (np.diff(first) < 0).any():  # else they are so already
+            order = np.lexsort((first, owner))
+            pairs, pair = pairs[order], np.argsort(order)[pair]
     starts = np.searchsorted(owner, np.arange(owner[-1] + 1))
     position = np.arange(len(pairs)) - starts[owner]
     return EachNames(names, pairs % len(names), np.append(starts, len(pairs))), position[pair]

@@ -27,14 +27,22 @@ def in_one_form(table: pl.DataFrame, name: str) -> pl.DataFrame:
     What differs in nothing else is one and the same name. One of which nothing is left is missing.
     """
     columns = plain_columns(table.columns, name)
-    texts = [name for name, kind in table.schema.items() if kind in _TEXT]
-    table = table.with_columns(pl.col(texts).cast(pl.String).str.strip_chars())
-    foreign = table.select((pl.col(texts).str.len_bytes() != pl.col(texts).str.len_chars()).any())
-    composed = [name for name in foreign.columns if foreign[0, name]]  # since composing takes a while
-    table = table.with_columns(pl.col(composed).str.normalize("NFC"))
     table = table.rename(dict(zip(table.columns, columns, strict=True)))
-    named = [name for name in _NAMES if table.schema.get(name) == pl.String]
-    return table.with_columns(pl.col(named).replace("", None))
+    return table.with_columns(_texts_in_one_form(table[name]) for name, kind in table.schema.items() if kind in _TEXT)
+
+
+def _texts_in_one_form(column: pl.Series) -> pl.Series:
+    """Put the texts of a column in one form; mostly they are, as those that differ tell, which are fewer."""
+
+    def formed(texts: pl.Series) -> pl.Series:
+        texts = texts.str.strip_chars()
+        if (texts.str.len_bytes() != texts.str.len_chars()).any():  # since composing takes a while
+            texts = texts.str.normalize("NFC")
+        return texts.replace("", None) if texts.name in _NAMES else texts
+
+    column = column.cast(pl.String)
+    different = column.unique()
+    return column if formed(different).equals(different, null_equal=True) else formed(column)
 
 
 def plain_columns(columns: Iterable[str], name: str) -> list[str]:

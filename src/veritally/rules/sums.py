@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
-from veritally.arrays import Array, namespace, over_voters
+from veritally.arrays import Array, namespace, over_voters, voter_sum
 from veritally.errors import InputError, quoted
 from veritally.rules.protocol import Fit, Rule
 from veritally.votes.ballots import Ballots, Kind
@@ -117,7 +117,7 @@ class SumRule(Rule):
 
     def tally(self, ballots: Ballots) -> Tally:
         """Σ_i multiplicity_i · encode(ballot_i)."""
-        return self._tally(ballots, lambda x: namespace(x).sum(x, axis=-2))
+        return self._tally(ballots, voter_sum)
 
     def tally_without_each(self, ballots: Ballots) -> Tally:
         """Return the tallies of all the others, ``(..., voter, alternative)``, for each voter."""

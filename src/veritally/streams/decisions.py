@@ -55,7 +55,7 @@ class Answers(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Answers as they are sent and kept: a table as a Parquet file, and a note about it as plain objects."""
+    """Answers as they are sent and kept: a table as an Arrow file, and a note about it as plain objects."""
 
     table: bytes
     note: dict[str, Any]
@@ -64,7 +64,7 @@ class Part(NamedTuple):
     def of(cls, table: pl.DataFrame, note: dict[str, Any]) -> "Part":
         """Put a table into this form."""
         buffer = io.BytesIO()
-        table.write_parquet(buffer)
+        table.write_ipc(buffer, compression="lz4")
         return cls(buffer.getvalue(), note)
 
 
@@ -107,10 +107,10 @@ class Task:
 
     def answers(self, votes: Votes) -> Answers:
         """Decide all decisions of a piece."""
-        order = self.names(votes).unique(maintain_order=True)
         parts = [self._answers(part) for part in self._of_like_size(votes)]
         table = pl.concat([part.table for part in parts], how="diagonal_relaxed")
         if len(parts) > 1:
+            order = self.names(votes).unique(maintain_order=True)
             place = pl.DataFrame({"decision": order}).with_row_index("place")
             table = table.join(place, on="decision", how="left", maintain_order="left").sort(
                 "place", maintain_order=True

@@ -31,7 +31,7 @@ _LARGEST = 2**53  # whole number that a float holds exactly
 
 _KEY = re.compile(r"[0-9a-f]{16}")
 _OURS_ALONE = re.compile(  # names of parts
-    r"[0-9a-f]{16}(-\d{8,}\.npz)?|\d{8,}\.(parquet|json)|\.[0-9a-f]{16}\.part|rows|panel\.(json|search)"
+    r"[0-9a-f]{16}(-\d{8,}\.npz)?|\d{8,}\.(arrow|json)|\.[0-9a-f]{16}\.part|rows|panel\.(json|search)"
 )
 _FINISHED = (".json", ".npz", ".search")
 
@@ -115,7 +115,7 @@ class Parts:
 
     def finish(self) -> None:
         """Put the file of answers in its place, made of all parts in their order, and remove them."""
-        parts = [pl.scan_parquet(path) for path in sorted(self.folder.glob("*.parquet"))]
+        parts = [pl.scan_ipc(path) for path in sorted(self.folder.glob("*.arrow"))]
         goal = Path(os.path.realpath(self.out))  # what a link points to, perhaps on another disk
         part = goal.with_name(f".{goal.name}.{self._key}")
         try:
@@ -144,7 +144,7 @@ class Parts:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _part(self, index: int) -> Path:
-        return self.folder / f"{index:08}.parquet"
+        return self.folder / f"{index:08}.arrow"
 
     def _note(self, index: int) -> Path:
         return self.folder / f"{index:08}.json"

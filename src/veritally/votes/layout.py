@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
-from veritally.arrays import Array, namespace
+from veritally.arrays import Array, namespace, voter_sum
 
 Axis: TypeAlias = Literal["voter", "alternative", "factor"]
 
@@ -190,7 +190,7 @@ class Structure(ABC):
 
 def somebody_saw(counts: Array, multiplicity: Array) -> Array:
     """Return the mask: alternatives that somebody saw, ``(..., alternative)``."""
-    return namespace(counts).any((counts > 0) & (multiplicity > 0)[..., None], axis=-2)
+    return voter_sum((counts > 0) & (multiplicity > 0)[..., None]) > 0
 
 
 def _lengthened(x: Array, axis: int, length: int, blank: float) -> Array:
