@@ -201,8 +201,10 @@ class Answered:
         kept, belief, n = self.kept, self.belief, self.scores.shape[-1]
         shown = np.take_along_axis(kept, self.order, axis=-1)
 
+        place = (np.arange(len(kept))[:, None] * n + self.order)[shown]
+
         def column(x: Any) -> Array:
-            return np.take_along_axis(np.broadcast_to(x, kept.shape), self.order, axis=-1)[shown]
+            return np.broadcast_to(x, kept.shape).ravel()[place]
 
         def flat(x: Array) -> Array:
             return column(np.reshape(x, (-1, n)))

@@ -17,7 +17,15 @@ from veritally.arrays.libraries import (
 )
 from veritally.arrays.loops import for_loop, if_any, possible, through_numpy, trajectory, while_loop
 from veritally.arrays.pieces import by_alternative, by_cost, in_pieces, keep_memory
-from veritally.arrays.products import gathered, inner, inner_product, over_voters, product, voter_sum
+from veritally.arrays.products import (
+    gathered,
+    inner,
+    inner_product,
+    over_alternatives,
+    over_voters,
+    product,
+    voter_sum,
+)
 from veritally.arrays.programs import (
     compile_for,
     device_memory,
@@ -69,6 +77,7 @@ __all__ = [
     "ndtri",
     "normal_scores",
     "normals",
+    "over_alternatives",
     "over_voters",
     "part_of_key",
     "possible",

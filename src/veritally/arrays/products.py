@@ -7,7 +7,7 @@ from veritally.arrays.libraries import Array, is_jax, namespace, require_jax
 _ONE_THREAD = 1 << 18  # multiplications up to which OpenBLAS stays on one thread: several take longer, for so little
 
 
-_FEW = 16  # voters, who are added one by one
+_FEW = 16  # voters or alternatives, which are taken one by one
 
 
 def voter_sum(x: Array) -> Array:
@@ -21,6 +21,22 @@ def voter_sum(x: Array) -> Array:
     for i in range(2, x.shape[-2]):
         found += x[..., i, :]
     return found
+
+
+def over_alternatives(function: np.ufunc, x: Array) -> Array:
+    """Put ``(..., alternative)`` together by a NumPy function of two, such as ``np.maximum``, over alternatives.
+
+    Of a few alternatives each, this is many times quicker than NumPy's own way.
+
+    >>> over_alternatives(np.maximum, np.array([[1, 3, 2], [5, 4, 6]]))
+    array([3, 6])
+    """
+    if not 1 < x.shape[-1] <= _FEW:
+        return np.asarray(function.reduce(x, axis=-1))
+    found = function(x[..., 0], x[..., 1])
+    for j in range(2, x.shape[-1]):
+        found = function(found, x[..., j])
+    return np.asarray(found)
 
 
 def over_voters(x: Array, times: Array) -> Array:

@@ -16,7 +16,7 @@ from veritally.errors import InputError, InputWarning, quoted, short
 from veritally.io import suspicions
 from veritally.io.numbers import are_plain_numbers, numbers, plain_numbers
 from veritally.io.options import Options
-from veritally.io.spelling import plain
+from veritally.io.spelling import plain, without_repeats
 from veritally.votes.differences import Differences
 from veritally.votes.labels import EachNames
 from veritally.votes.mixed import Mixed
@@ -329,7 +329,7 @@ def named(column: pl.Series, place: Place) -> pl.Series:
 def coded(column: pl.Series, place: Place) -> tuple[list[str], Array]:
     """Return the names in a column in order of appearance, and for each row the position of its name."""
     column = named(column, place)
-    names = column.unique(maintain_order=True)
+    names = without_repeats(column).unique(maintain_order=True)
     codes = column.rle_id()
     if codes[-1] + 1 != len(names):  # not sorted: each name has to be looked up
         codes = column.cast(pl.Enum(names)).to_physical()

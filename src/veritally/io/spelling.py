@@ -41,8 +41,13 @@ def _texts_in_one_form(column: pl.Series) -> pl.Series:
         return texts.replace("", None) if texts.name in _NAMES else texts
 
     column = column.cast(pl.String)
-    different = column.unique()
+    different = without_repeats(column).unique()
     return column if formed(different).equals(different, null_equal=True) else formed(column)
+
+
+def without_repeats(column: pl.Series) -> pl.Series:
+    """Leave out cells that repeat the one above, and blanks at the top: rows of a name mostly stand together."""
+    return column.filter(column.ne_missing(column.shift(1)))
 
 
 def plain_columns(columns: Iterable[str], name: str) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from veritally.arrays import Array
+from veritally.arrays import Array, over_alternatives
 from veritally.io.options import Options
 from veritally.votes.labels import first_few
 from veritally.votes.validation import Where
@@ -74,7 +74,7 @@ def of_ranks(ranks: Array, where: Where, remedy: str) -> Iterator[str]:
     for index in _first(given & (halves != np.floor(halves))):
         yield f"{where(index)}: {ranks[index]:g} is no rank such as 1, 2, 3, or 2.5 for a tie; {remedy}"
         return
-    best = np.where(given, ranks, np.inf).min(axis=-1, keepdims=True)
+    best = over_alternatives(np.minimum, np.where(given, ranks, np.inf))[..., None]
     if np.all((best == 1) | (best == np.inf)):
         return
     tied = (ranks == best).sum(axis=-1, keepdims=True)  # these may share 1, the middle or the last of their places

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from veritally.arrays import Array, is_traced, namespace
+from veritally.arrays import Array, is_traced, namespace, over_alternatives
 from veritally.errors import short
 from veritally.votes.ballots import Ballots, SingleKind
 from veritally.votes.mixed import Mixed
@@ -28,7 +28,7 @@ def believable(profile: Profile) -> tuple[Profile, dict[int, str]]:
     >>> believable(profile)[0].counts.tolist()[2]
     [20.0, 20.0]
     """
-    if profile.shape[-2] <= _FEWEST or is_traced(profile.counts):
+    if profile.shape[-2] <= _FEWEST or is_traced(profile.counts) or not _far_apart(profile.ballots):
         return profile, {}
     most = claimed(profile.ballots)
     ordered = np.sort(most, axis=-1)
@@ -47,12 +47,19 @@ def believable(profile: Profile) -> tuple[Profile, dict[int, str]]:
     return believed, sentences
 
 
+def _far_apart(ballots: Ballots) -> bool:
+    """Whether some counts are so large beside others that it has to be looked at whose they are."""
+    counts = [np.asarray(part.counts) for part in ballots.parts if not isinstance(part, Pairs)]
+    least = min((float(np.min(x, where=x > 0, initial=np.inf)) for x in counts), default=np.inf)
+    return sum(float(np.max(x)) for x in counts) > ABSURD * least
+
+
 def claimed(ballots: Ballots) -> Array:
     """Return the largest count of each voter, ``(..., voter)``; 0 of those who only compared."""
     counts = np.zeros((*ballots.mask.shape[:-1], *ballots.multiplicity.shape[-1:], ballots.mask.shape[-1]))
     for part in ballots.parts:
         counts = counts if isinstance(part, Pairs) else counts + np.asarray(part.counts)
-    return np.where(np.asarray(ballots.multiplicity) > 0, np.max(counts, axis=-1), 0)
+    return np.where(np.asarray(ballots.multiplicity) > 0, over_alternatives(np.maximum, counts), 0)
 
 
 class Claim(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from veritally.arrays import Array, namespace
+from veritally.arrays import Array, namespace, over_alternatives
 from veritally.errors import InputError, InputWarning, quoted
 from veritally.votes.ballots import Ballots, Kind, SingleKind, frozen
 from veritally.votes.forms import votes_given
@@ -282,7 +282,9 @@ class Profile:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What can be used but should be checked, a sentence each."""
-        silent = np.argwhere(self.voter_labels.existing() & ~np.any(np.asarray(self.counts) > 0, axis=-1))
+        silent = np.argwhere(
+            self.voter_labels.existing() & ~over_alternatives(np.logical_or, np.asarray(self.counts) > 0)
+        )
         if not len(silent):
             return ()
         names = [self.place(len(self.batch), tuple(map(int, index))) for index in silent[:3]]
