@@ -70,6 +70,23 @@ def test_compare_gives_the_same_bytes_also_when_a_worker_is_killed(cluster):
     assert victim.wait(60) == -9
 
 
+def test_what_nobody_waits_for_is_not_done(cluster, tmp_path):
+    """The first piece of two workers fails: at most the three that are begun by then are done, of eight handed out."""
+
+    def begin(piece):
+        (tmp_path / str(piece)).touch()
+        if piece == 0:
+            raise ValueError("this piece cannot be done")
+        time.sleep(0.4)
+
+    with connected(cluster.address) as executor:
+        once_there(executor, 2)
+        with pytest.raises(ValueError, match="cannot be done"):
+            list(worked(begin, range(8), executor=executor, ahead=8))
+        time.sleep(2)
+        assert len(list(tmp_path.iterdir())) <= 4
+
+
 def test_reproduce_gives_the_same_bytes_also_when_a_worker_is_killed(cluster, reproduced, tmp_path):
     victim = cluster.add_worker()
     with connected(cluster.address) as executor:

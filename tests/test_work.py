@@ -1,6 +1,8 @@
 """Work in pieces: the same wherever it is done, and a sentence when those who do it are lost."""
 
 import itertools
+import os
+import threading
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
@@ -8,7 +10,7 @@ import pytest
 
 import veritally as vt
 from veritally import work
-from veritally.work import worked
+from veritally.work import THREADS, in_order, processes, worked
 
 QUICK = {"voters": 3, "instances": 2000, "rules": ["borda", "pairwise"]}
 
@@ -37,6 +39,54 @@ def test_pieces_are_taken_as_they_are_wanted():
         done = list(itertools.islice(worked(double, endless, executor=executor, ahead=3), 5))
         assert sorted(piece for piece, _ in done) == sorted(result // 2 for _, result in done)
         assert next(endless) <= 5 + 3
+
+
+def test_what_waits_for_its_turn_needs_little_memory():
+    """The first piece is slow: the others wait to be begun, not to be handed on."""
+    begun, go = [], threading.Event()
+
+    def work(x):
+        begun.append(x)
+        if x == 0:
+            go.wait(30)
+        return x
+
+    with ThreadPoolExecutor(2) as executor:
+        threading.Timer(0.3, go.set).start()
+        found = in_order(work, itertools.count(), executor=executor)
+        assert next(found) == 0
+        assert len(begun) <= 2 * 4
+        assert list(itertools.islice(found, 20)) == list(range(1, 21))
+        found.close()
+
+
+def test_processes_that_end_leave_others_alone():
+    with ProcessPoolExecutor(1, get_context("spawn")) as others:
+        assert others.submit(double, 1).result() == 2
+        with processes(1) as own:
+            begun = own.submit(double, 2)
+            assert others.submit(double, 3).result() == 6
+            assert begun.result() == 4
+        assert others.submit(double, 5).result() == 10
+
+
+def test_the_environment_stays_as_it_was(monkeypatch):
+    """Processes have one thread each, whoever starts some at the same time."""
+    for name in THREADS:
+        monkeypatch.delenv(name, raising=False)
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(_threads_in_a_process, range(4)))
+    assert found == [["1"] * len(THREADS)] * 4
+    assert not set(THREADS) & set(os.environ)
+
+
+def _threads_in_a_process(_):
+    with processes(1) as own:
+        return own.submit(_environment).result()
+
+
+def _environment():
+    return [os.environ.get(name) for name in THREADS]
 
 
 def test_reproduce_takes_an_executor(tmp_path):

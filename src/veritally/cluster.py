@@ -96,19 +96,21 @@ class _Cluster(Executor):
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """Hand a piece of work out."""
         made: Future[Any] = Future()
-        made.set_running_or_notify_cancel()  # it is called off with all others, at the end
         with self._lock:
             self._waiting.add(made)
         if self._lost is None:
             try:
                 theirs = self._executor.submit(function, *arguments, **named)
             except (TypeError, pickle.PicklingError) as error:
+                with self._lock:
+                    self._waiting.discard(made)
                 problem = "this scenario, or a rule of your own, cannot be sent to a cluster"
                 raise InputError(f"{problem}; use one worker here") from error
             except Exception:  # the client is closed
                 self._lose(self._gone)
             else:
                 theirs.add_done_callback(partial(self._pass_on, made))
+                made.add_done_callback(lambda made: made.cancelled() and theirs.cancel())
         if self._lost is not None:
             self._lose(self._lost)
         return made
@@ -133,14 +135,16 @@ class _Cluster(Executor):
 
     def _pass_on(self, made: Future[Any], theirs: Future[Any]) -> None:
         """Hand on what came of a piece of work."""
-        if theirs.cancelled():  # not by us: Dask does so when it loses the scheduler
+        if theirs.cancelled() and not made.cancelled():  # not by us: Dask does so when it loses the scheduler
             self._lose(self._gone)
             return
-        error = theirs.exception()
         with self._lock:
             if made not in self._waiting:
                 return
             self._waiting.remove(made)
+        if not made.set_running_or_notify_cancel():
+            return
+        error = theirs.exception()
         if error is None:
             self._worked = True
             made.set_result(theirs.result())
@@ -165,7 +169,8 @@ class _Cluster(Executor):
         with self._lock:
             self._lost, waiting, self._waiting = problem, self._waiting, set()
         for made in waiting:
-            made.set_exception(InputError(problem))
+            if made.set_running_or_notify_cancel():
+                made.set_exception(InputError(problem))
 
     def _watch(self) -> None:
         """Look at the cluster now and then, until it is lost or no longer of use."""

@@ -32,7 +32,8 @@ from veritally.versions import versions
 
 _AHEAD = 4  # pieces handed out for each worker
 _UNKNOWN = 8  # workers, where an executor does not say how many it has
-_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")  # how many, of whom
+_environment = threading.Lock()
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -44,14 +45,15 @@ def worked(
     workers: int = 1,
     executor: Executor | None = None,
     ahead: int = _AHEAD,
+    ordered: bool = False,
 ) -> Iterator[tuple[P, R]]:
-    """Yield each piece with what the function makes of it, as it is finished.
+    """Yield each piece with what the function makes of it, as it is finished; ``ordered``, in the order of the pieces.
 
     Without an executor, in so many processes of our own; with 1, here and in order. Pieces are taken ``ahead`` of what
-    is finished, so many for each worker, so that an endless number of them needs little memory.
+    was yielded, so many for each worker, so that an endless number of them needs little memory.
     """
     if executor is not None:
-        yield from _by_executor(executor, _Alike(function), pieces, ahead)
+        yield from _by_executor(executor, _Alike(function), pieces, ahead, ordered)
         return
     pieces = iter(pieces)
     some = list(islice(pieces, 2))
@@ -59,39 +61,17 @@ def worked(
         for piece in chain(some, pieces):
             yield piece, function(piece)
         return
-    yield from _in_processes(function, chain(some, pieces), some[0], workers, ahead)
+    require_sendable((function, some[0]))
+    with processes(workers) as pool:  # which end with this one
+        yield from _by_executor(pool, function, chain(some, pieces), ahead, ordered)
 
 
 def in_order(
     function: Callable[[P], R], pieces: Iterable[P], workers: int = 1, executor: Executor | None = None
 ) -> Iterator[R]:
     """Yield what the function makes of each piece, in the order of the pieces."""
-    early: dict[int, R] = {}
-    wanted = 0
-    for (place, _), result in worked(_Placed(function), enumerate(pieces), workers, executor):
-        early[place] = result
-        while wanted in early:
-            yield early.pop(wanted)
-            wanted += 1
-
-
-class _Placed:
-    """A function of pieces with their places."""
-
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        self.function = function
-
-    def __call__(self, placed: tuple[int, Any]) -> Any:
-        return self.function(placed[1])
-
-
-def _in_processes(
-    function: Callable[[P], R], pieces: Iterable[P], first: P, workers: int, ahead: int
-) -> Iterator[tuple[P, R]]:
-    """Do so in processes of our own, which end with this one."""
-    require_sendable((function, first))
-    with processes(workers) as pool:
-        yield from _by_executor(pool, function, pieces, ahead)
+    for _, result in worked(function, pieces, workers, executor, ordered=True):
+        yield result
 
 
 def require_sendable(work: Any) -> None:
@@ -107,21 +87,36 @@ def require_sendable(work: Any) -> None:
 @contextmanager
 def processes(workers: int) -> Iterator[Executor]:
     """Yield so many processes of our own, for work that comes in several rounds; they end here, whatever they do."""
-    others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _enter)
+    pool = _Processes(workers, multiprocessing.get_context("spawn"), _enter)
     try:
         yield pool
     except BrokenProcessPool as error:
         remedy = "use fewer workers if memory is short, and put the main part of a script under"
         raise InputError(f"a worker process ended unexpectedly; {remedy} if __name__ == '__main__'") from error
     finally:  # also when interrupted, or when nobody wants the rest
+        own = list((getattr(pool, "_processes", None) or {}).values())
         pool.shutdown(wait=False, cancel_futures=True)
-        for process in set(multiprocessing.active_children()) - others:
+        for process in own:
             process.terminate()
 
 
+class _Processes(ProcessPoolExecutor):
+    """Processes whose libraries leave the other cores to each other, unless a user has said otherwise."""
+
+    def submit(self, function: Callable[..., R], /, *arguments: Any, **named: Any) -> Future[R]:
+        """Hand a piece of work out; for the first few, a process starts, which takes the environment of this one."""
+        with _environment:
+            missing = [name for name in THREADS if name not in os.environ]
+            os.environ.update(dict.fromkeys(missing, "1"))
+            try:
+                return super().submit(function, *arguments, **named)
+            finally:
+                for name in missing:
+                    os.environ.pop(name, None)
+
+
 def _by_executor(
-    executor: Executor, function: Callable[[P], R], pieces: Iterable[P], ahead: int
+    executor: Executor, function: Callable[[P], R], pieces: Iterable[P], ahead: int, ordered: bool
 ) -> Iterator[tuple[P, R]]:
     """Do so by an executor; what it still has when nobody wants the rest is called off."""
     waiting = iter(pieces)
@@ -130,11 +125,11 @@ def _by_executor(
         while True:
             most = ahead * (getattr(executor, "_max_workers", None) or _UNKNOWN)  # of a cluster it changes
             for piece in islice(waiting, max(0, most - len(running))):
-                with one_thread_each():
-                    running[executor.submit(function, piece)] = piece
+                running[executor.submit(function, piece)] = piece
             if not running:
                 return
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+            first = next(iter(running))
+            for future in [first] if ordered else wait(running, return_when=FIRST_COMPLETED).done:
                 yield running.pop(future), future.result()
     except BrokenProcessPool:
         raise
@@ -175,18 +170,6 @@ class _Alike:
 @cache
 def _versions() -> dict[str, str]:
     return versions("veritally", "numpy", "scipy")
-
-
-@contextmanager
-def one_thread_each() -> Iterator[None]:
-    """Let processes that start now leave the other cores to each other, unless a user has said otherwise."""
-    missing = [name for name in _THREADS if name not in os.environ]
-    os.environ.update(dict.fromkeys(missing, "1"))
-    try:
-        yield
-    finally:
-        for name in missing:
-            del os.environ[name]
 
 
 def _enter() -> None:

@@ -10,7 +10,7 @@ from veritally.streams.decisions import Votes
 from veritally.streams.parts import Parts
 from veritally.streams.pieces import Piece, Runs, bring_together
 from veritally.streams.rows import Rows
-from veritally.work import one_thread_each, require_sendable, worked
+from veritally.work import require_sendable, worked
 
 _AHEAD = 2  # pieces handed out for each worker
 
@@ -81,9 +81,8 @@ class Reading:
 
 def awaken(executor: Executor, workers: int) -> None:
     """Let processes of our own start, and load this package, while this one looks at the rows."""
-    with one_thread_each():
-        for _ in range(workers):
-            executor.submit(_awake)
+    for _ in range(workers):
+        executor.submit(_awake)
 
 
 def _awake() -> None:
