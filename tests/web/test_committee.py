@@ -180,8 +180,35 @@ def test_ballots_of_named_voters_are_not_shown_unless_voters_were_told(client):
     assert "when voting is closed" in refused
     assert f'href="/o/{organiser}"' in refused
     send(client, f"/o/{organiser}", {"act": "close"}, f"/o/{organiser}/do")
-    assert "votes.csv" in client.get(f"/o/{organiser}").text
-    assert "Ada" not in client.get(f"/o/{organiser}/votes.csv").text
+    assert "votes.csv" not in client.get(f"/o/{organiser}").text
+    assert client.get(f"/o/{organiser}/votes.csv").status_code == 400  # until it is asked for, and said what follows
+    saved = send(client, f"/o/{organiser}", {"act": "save"}, f"/o/{organiser}/do")
+    assert saved.headers["content-disposition"].startswith("attachment")
+    assert "Bats" in saved.text
+    assert "Ada" not in saved.text
+    assert client.get(f"/o/{organiser}/votes.csv").text == saved.text
+
+
+def test_two_files_of_hidden_votes_cannot_be_compared(client):
+    """Else an organiser who closes, saves and opens again after each ballot would read whose it is."""
+    organiser, (ada, ben), _ = set_up(client, ballots="named")
+    page = f"/o/{organiser}"
+    vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 2})
+    early = send(client, page, {"act": "save"}, f"{page}/do")
+    assert early.status_code == 400
+    assert "when voting is closed" in early.text
+    for turn in range(2):
+        send(client, page, {"act": "close"}, f"{page}/do")
+        assert "voting cannot be opened again" in client.get(page).text
+        if turn == 0:
+            send(client, page, {"act": "reopen"}, f"{page}/do")
+            assert "Voting is open" in client.get(page).text
+    send(client, page, {"act": "save"}, f"{page}/do")
+    assert 'value="reopen"' not in client.get(page).text
+    refused = send(client, page, {"act": "reopen"}, f"{page}/do")
+    assert refused.status_code == 400
+    assert "its votes were saved" in refused.text.lower()
+    assert "Voting is over" in client.get(f"/v/{ben}").text
 
 
 @pytest.mark.parametrize("ballots", ["named", "anonymous"])

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+import sqlalchemy as sa
 from servers import Server
 from starlette.testclient import TestClient
 
@@ -423,8 +424,6 @@ def test_a_decision_that_is_deleted_while_it_is_answered(store):
 
 
 def test_a_database_of_an_earlier_version_is_brought_up_to_date(address, monkeypatch):
-    import sqlalchemy as sa
-
     store = Store(address)
     organiser, _ = store.create(Setup("Old", limit=1), ["x", "y"], [])
     store.close()
@@ -434,8 +433,8 @@ def test_a_database_of_an_earlier_version_is_brought_up_to_date(address, monkeyp
         steps.append(1)
         connection.execute(sa.text("CREATE TABLE further (id INTEGER)"))
 
-    monkeypatch.setattr(schema, "MIGRATIONS", (step,))
-    monkeypatch.setattr(schema, "VERSION", 2)
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, step))
+    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
     for _ in range(2):
         store = Store(address)
         assert store.by_organiser(organiser).setup.title == "Old"
@@ -443,9 +442,23 @@ def test_a_database_of_an_earlier_version_is_brought_up_to_date(address, monkeyp
     assert steps == [1]
 
 
-def test_a_migration_that_fails_changes_nothing(address, monkeypatch):
-    import sqlalchemy as sa
+def test_the_first_version_becomes_this_one(address):
+    store = Store(address)
+    organiser, _ = store.create(Setup("Old"), ["x", "y"], ["Ada"])
+    with store._database.write() as connection:
+        connection.execute(sa.text("ALTER TABLE decisions DROP COLUMN saved"))
+        connection.execute(sa.update(schema.facts).where(schema.facts.c.name == "version").values(value="1"))
+    store.close()
+    store = Store(address)
+    assert not store.by_organiser(organiser).saved
+    other, _ = store.create(Setup("New"), ["x", "y"], ["Ada"])
+    store.close_voting(store.by_organiser(other))
+    store.save_votes(store.by_organiser(other))
+    assert store.by_organiser(other).saved
+    store.close()
 
+
+def test_a_migration_that_fails_changes_nothing(address, monkeypatch):
     Store(address).close()
 
     def step(connection):
@@ -453,12 +466,12 @@ def test_a_migration_that_fails_changes_nothing(address, monkeypatch):
         raise InputError("it cannot be done")
 
     with monkeypatch.context() as newer:
-        newer.setattr(schema, "MIGRATIONS", (step,))
-        newer.setattr(schema, "VERSION", 2)
+        newer.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, step))
+        newer.setattr(schema, "VERSION", schema.VERSION + 1)
         with pytest.raises(InputError, match="cannot be done"):
             Store(address)
     store = Store(address)
     with store._database.read() as connection:
         assert "further" not in sa.inspect(connection).get_table_names()
-        assert schema.version(connection) == 1
+        assert schema.version(connection) == schema.VERSION
     store.close()

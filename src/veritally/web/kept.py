@@ -34,6 +34,8 @@ class Decision(NamedTuple):
         Numbers and names.
     closed
         Whether the organiser closed it.
+    saved
+        Whether its single votes were saved though the organiser is not to see who gave which.
     revision
         One more with each change of what is decided.
     open, shared
@@ -46,6 +48,7 @@ class Decision(NamedTuple):
     setup: Setup
     alternatives: tuple[tuple[int, str], ...]
     closed: bool
+    saved: bool
     revision: int
     open: bool
     shared: bool
@@ -59,8 +62,10 @@ class Decision(NamedTuple):
     @property
     def unsaved(self) -> str:
         """Why the votes cannot be saved; empty if they can."""
-        if self.setup.readable or self.closed:
+        if self.setup.readable or self.saved or self.upload is not None:
             return ""
+        if self.closed:
+            return "" if not self.setup.named else "save the votes on the page of the decision, which then stays closed"
         return "the votes can be saved when voting is closed: until then they would tell who gave which"
 
 
@@ -82,7 +87,7 @@ def one(connection: sa.Connection, which: sa.ColumnElement[bool]) -> Decision | 
     asked = sa.select(alternatives.c.id, alternatives.c.name).where(alternatives.c.decision == row.id)
     names = tuple((own.id, own.name) for own in connection.execute(asked.order_by(alternatives.c.id)))
     flags = (row.open_link is not None, row.answer_link is not None)
-    return Decision(row.id, Setup(**row.setup), names, row.closed, row.revision, *flags, row.upload_name)
+    return Decision(row.id, Setup(**row.setup), names, row.closed, row.saved, row.revision, *flags, row.upload_name)
 
 
 def inserted(connection: sa.Connection, row: sa.Insert) -> int:
@@ -118,17 +123,17 @@ def locked(connection: sa.Connection, decision: int) -> bool:
     return connection.scalar(own) is not None
 
 
-def require_kept(connection: sa.Connection, decision: int) -> None:
-    """Refuse to change a decision that was deleted meanwhile."""
-    if not locked(connection, decision):
+def require_kept(connection: sa.Connection, decision: int) -> Decision:
+    """Return a decision as it stands, which no other transaction changes meanwhile; refuse one that was deleted."""
+    found = one(connection, decisions.c.id == decision) if locked(connection, decision) else None
+    if found is None:
         raise ClosedError("this decision was deleted")
+    return found
 
 
 def require_open(connection: sa.Connection, decision: int) -> Decision:
     """Refuse a ballot for a decision that is over, also if it was open when the page was made."""
-    require_kept(connection, decision)
-    found = one(connection, decisions.c.id == decision)
-    assert found is not None
+    found = require_kept(connection, decision)
     if found.over:
         raise ClosedError("voting is over; your ballot was not taken")
     return found

@@ -104,6 +104,9 @@ def _act(desk: Desk, asked: Asked) -> Response:
     if what == "share":
         shared = f"{asked.base}a/{store.share(decision)}"
         return _overview(desk, asked, decision._replace(shared=True), shared=shared)
+    if what == "save":
+        store.save_votes(decision)
+        return RedirectResponse(f"{asked.link}/votes.csv", 303)
     if what == "read":
         store.read_anew(decision, _read_so(decision.setup, form))
         return RedirectResponse(f"{asked.link}/answer", 303)

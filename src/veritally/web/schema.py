@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from veritally.errors import InputError
 
-VERSION = 1
+VERSION = 2
 tables = sa.MetaData()
 
 facts = sa.Table(
@@ -25,6 +25,7 @@ decisions = sa.Table(
     sa.Column("open_link", sa.String(64), unique=True),
     sa.Column("answer_link", sa.String(64), unique=True),
     sa.Column("closed", sa.Boolean, nullable=False, default=False),
+    sa.Column("saved", sa.Boolean, nullable=False, default=False),  # whether hidden ballots were, as single votes
     sa.Column("revision", sa.Integer, nullable=False, default=0),  # one more with each change of what is decided
     sa.Column("upload", sa.LargeBinary),  # a vote file, where there are no voters
     sa.Column("upload_name", sa.Text),
@@ -67,8 +68,13 @@ answers = sa.Table(
     sa.Column("found", sa.JSON, nullable=False),
 )
 
+
+def _add_saved(connection: sa.Connection) -> None:
+    connection.execute(sa.text("ALTER TABLE decisions ADD COLUMN saved BOOLEAN DEFAULT false NOT NULL"))
+
+
 # What makes version k + 1 of version k, at place k - 1. Versions only grow.
-MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = ()
+MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_add_saved,)
 
 
 _STARTING = 0x7665726974616C6C  # a number for the lock of servers that start; "veritall"

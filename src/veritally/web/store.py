@@ -164,14 +164,26 @@ class Store:
 
     def reopen(self, decision: Decision) -> None:
         """Take ballots again, if they carry names."""
-        if not decision.setup.named:
-            raise InputError("anonymous ballots cannot be changed once they are closed, so it stays closed")
         if decision.upload is not None:
             raise InputError("this decision is of a file, and has no voters")
-        setup = decision.setup
-        if setup.over(datetime.datetime.now(datetime.UTC)):
-            setup = Setup(**(setup.to_dict() | {"deadline": ""}))
-        self._set(decision, closed=False, setup=setup.to_dict())
+        with self._database.write() as connection:
+            found = kept.require_kept(connection, decision.id)
+            if not found.setup.named:
+                raise InputError("anonymous ballots cannot be changed once they are closed, so it stays closed")
+            if found.saved:
+                raise InputError("its votes were saved, and new ones would tell who gave them, so it stays closed")
+            setup = found.setup.to_dict()
+            if found.setup.over(datetime.datetime.now(datetime.UTC)):
+                setup["deadline"] = ""
+            own = decisions.c.id == decision.id
+            connection.execute(sa.update(decisions).where(own).values(closed=False, setup=setup))
+
+    def save_votes(self, decision: Decision) -> None:
+        """Let hidden votes be saved, and voting stay closed: what two files differ in would tell who gave it."""
+        with self._database.write() as connection:
+            if not kept.require_kept(connection, decision.id).closed:
+                raise InputError(decision.unsaved)
+            connection.execute(sa.update(decisions).where(decisions.c.id == decision.id).values(saved=True))
 
     def copy(self, decision: Decision) -> tuple[str, dict[str, str]]:
         """Set up the same decision again, with the same voters and no ballots."""
