@@ -408,6 +408,36 @@ def test_anonymous_voting_that_closes_while_ballots_come_in(store):
     assert all(store.by_voter(secret).given is None for secret in links.values())
 
 
+def test_what_was_changed_meanwhile_stays(store):
+    setup = Setup("Changed", deadline="2020-01-01T00:00", limit=1)
+    organiser, _ = store.create(setup, ["x", "y"], [])
+    before = store.by_organiser(organiser)
+    store.raise_limit(before, 5)
+    assert store.close_overdue(before).closed
+    store.reopen(before)
+    now = store.by_organiser(organiser)
+    assert (now.setup.limit, now.setup.deadline, now.closed) == (5, "", False)
+    assert not store.close_overdue(before).closed  # it has no deadline any more
+    assert not store.by_organiser(organiser).closed
+    store.close_voting(before)
+    assert store.by_organiser(organiser).setup == now.setup
+
+
+def test_only_what_is_overdue_is_read_to_be_closed(store):
+    def make(**setup):
+        return store.by_organiser(store.create(Setup("T", **setup), ["x", "y"], [])[0])
+
+    late = {make(deadline="2020-01-01T00:00").id for _ in range(2)}
+    for _ in range(20):
+        make()
+        make(deadline="2040-01-01T00:00")
+    store.close_voting(make(deadline="2020-01-01T00:00"))
+    asked = []
+    sa.event.listen(store._database._engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
+    assert {decision.id for decision in store.overdue()} == late
+    assert len(asked) < 10
+
+
 def test_a_decision_that_is_deleted_while_it_is_answered(store):
     organiser, links = store.create(Setup("Gone"), ["x", "y"], ["Ada"])
     decision, voter = store.by_organiser(organiser), store.by_voter(links["Ada"])

@@ -23,6 +23,7 @@ from veritally.web import organiser, reader, voter
 from veritally.web.answers import Answers
 from veritally.web.database import trouble
 from veritally.web.desk import NOWHERE, Asked, Desk, PageFunction
+from veritally.web.kept import ClosedError
 from veritally.web.limits import Limit, neighbourhood
 from veritally.web.links import Stamps, hashed
 from veritally.web.store import Store
@@ -107,7 +108,8 @@ class _Application:
         while True:
             try:
                 for decision in await asyncio.to_thread(store.overdue):
-                    await asyncio.to_thread(self.desk.ended, decision)
+                    with contextlib.suppress(ClosedError):  # it was deleted meanwhile
+                        await asyncio.to_thread(store.close_overdue, decision)
                 await asyncio.to_thread(store.forget)
             except Exception as problem:
                 _log.error("not closed: %s", type(problem).__name__)

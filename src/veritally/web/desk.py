@@ -85,10 +85,7 @@ class Desk:
 
     def ended(self, decision: Decision) -> Decision:
         """Close a decision whose deadline has passed."""
-        if decision.over and not decision.closed:
-            self.store.close_voting(decision)
-            return decision._replace(closed=True)
-        return decision
+        return self.store.close_overdue(decision) if decision.over and not decision.closed else decision
 
 
 PageFunction: TypeAlias = Callable[[Desk, Asked], Response]

@@ -1,6 +1,7 @@
 """Decisions and voters as the tables have them, and what is done to their rows within a transaction."""
 
 import datetime
+import random
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -143,3 +144,24 @@ def changed(connection: sa.Connection, decision: int) -> None:
     """Say that there may be another answer now."""
     own = sa.update(decisions).where(decisions.c.id == decision)
     connection.execute(own.values(revision=decisions.c.revision + 1))
+
+
+def close(connection: sa.Connection, decision: Decision) -> None:
+    """Let a decision take no more ballots. Anonymous ones lose their voters, and come in an order of their own."""
+    connection.execute(sa.update(decisions).where(decisions.c.id == decision.id).values(closed=True))
+    if decision.closed or decision.setup.named:
+        return
+    own = ballots.c.decision == decision.id
+    given = list(connection.scalars(sa.select(ballots.c.given).where(own)))
+    random.SystemRandom().shuffle(given)
+    connection.execute(sa.delete(ballots).where(own))
+    if given:
+        connection.execute(sa.insert(ballots), [{"decision": decision.id, "given": each} for each in given])
+    # by the open link there is a voter for each ballot, in the order of voting
+    came = (voters.c.decision == decision.id) & voters.c.name.is_(None)
+    links = list(connection.scalars(sa.select(voters.c.link).where(came)))
+    random.SystemRandom().shuffle(links)
+    connection.execute(sa.delete(voters).where(came))
+    if links:
+        rows = [{"decision": decision.id, "link": link, "voted": True} for link in links]
+        connection.execute(sa.insert(voters), rows)

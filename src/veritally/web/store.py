@@ -2,8 +2,8 @@
 
 import datetime
 import json
-import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -63,13 +63,13 @@ class Store:
         return organiser
 
     def read_anew(self, decision: Decision, setup: Setup) -> None:
-        """Read a vote file as this setup says."""
+        """Read and decide a vote file as this setup says."""
         if decision.upload is None:
             raise InputError("this decision is not of a file")
         with self._database.write() as connection:
-            kept.require_kept(connection, decision.id)
-            own = decisions.c.id == decision.id
-            connection.execute(sa.update(decisions).where(own).values(setup=setup.to_dict()))
+            found = kept.require_kept(connection, decision.id).setup
+            changed = replace(found, choose=setup.choose, reading=setup.reading).to_dict()
+            connection.execute(sa.update(decisions).where(decisions.c.id == decision.id).values(setup=changed))
             kept.changed(connection, decision.id)
 
     def add_voters(self, decision: Decision, people: Sequence[str]) -> dict[str, str]:
@@ -119,14 +119,12 @@ class Store:
     def raise_limit(self, decision: Decision, limit: int) -> None:
         """Let more people vote by the open link."""
         with self._database.write() as connection:
-            kept.require_kept(connection, decision.id)
-            found = kept.one(connection, decisions.c.id == decision.id)
-            setup = (found or decision).setup
+            setup = kept.require_kept(connection, decision.id).setup
             if not setup.limit:
                 raise InputError("this decision has no open link")
             if not setup.limit < limit <= MOST_VOTERS:
                 raise InputError(f"give a number between {setup.limit + 1} and {MOST_VOTERS}, not {limit}")
-            changed = setup.to_dict() | {"limit": limit}
+            changed = replace(setup, limit=limit).to_dict()
             connection.execute(sa.update(decisions).where(decisions.c.id == decision.id).values(setup=changed))
 
     def _set(self, decision: Decision, **values: Any) -> None:
@@ -136,31 +134,30 @@ class Store:
     def close_voting(self, decision: Decision) -> None:
         """Take no more ballots. Anonymous ones lose every trace of who gave them, and come in an order of their own."""
         with self._database.write() as connection:
-            connection.execute(sa.update(decisions).where(decisions.c.id == decision.id).values(closed=True))
-            if not decision.setup.named:
-                own = ballots.c.decision == decision.id
-                given = list(connection.scalars(sa.select(ballots.c.given).where(own)))
-                random.SystemRandom().shuffle(given)
-                connection.execute(sa.delete(ballots).where(own))
-                if given:
-                    rows = [{"decision": decision.id, "given": each} for each in given]
-                    connection.execute(sa.insert(ballots), rows)
-                # by the open link there is a voter for each ballot, in the order of voting
-                came = (voters.c.decision == decision.id) & voters.c.name.is_(None)
-                links = list(connection.scalars(sa.select(voters.c.link).where(came)))
-                random.SystemRandom().shuffle(links)
-                connection.execute(sa.delete(voters).where(came))
-                if links:
-                    rows = [{"decision": decision.id, "link": link, "voted": True} for link in links]
-                    connection.execute(sa.insert(voters), rows)
+            kept.close(connection, kept.require_kept(connection, decision.id))
         self._database.forget()
+
+    def close_overdue(self, decision: Decision) -> Decision:
+        """Close voting if its deadline has passed, as it stands by now; return the decision."""
+        with self._database.write() as connection:
+            found = kept.require_kept(connection, decision.id)
+            if found.closed or not found.over:
+                return found
+            kept.close(connection, found)
+        self._database.forget()
+        return found._replace(closed=True)
 
     def overdue(self) -> list[Decision]:
         """Return decisions that are still open after their deadline."""
+        now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None).isoformat(timespec="minutes")
+        deadline = decisions.c.setup["deadline"].as_string()
         with self._database.read() as connection:
-            numbers = list(connection.scalars(sa.select(decisions.c.id).where(~decisions.c.closed)))
-            found = [kept.one(connection, decisions.c.id == number) for number in numbers]
-        return [decision for decision in found if decision is not None and decision.over]
+            passed = ~decisions.c.closed & (deadline != "") & (deadline <= now)
+            found = [
+                kept.one(connection, decisions.c.id == number)
+                for number in connection.scalars(sa.select(decisions.c.id).where(passed)).all()
+            ]
+        return [decision for decision in found if decision is not None]
 
     def reopen(self, decision: Decision) -> None:
         """Take ballots again, if they carry names."""
@@ -172,11 +169,10 @@ class Store:
                 raise InputError("anonymous ballots cannot be changed once they are closed, so it stays closed")
             if found.saved:
                 raise InputError("its votes were saved, and new ones would tell who gave them, so it stays closed")
-            setup = found.setup.to_dict()
-            if found.setup.over(datetime.datetime.now(datetime.UTC)):
-                setup["deadline"] = ""
+            now = datetime.datetime.now(datetime.UTC)
+            setup = replace(found.setup, deadline="") if found.setup.over(now) else found.setup
             own = decisions.c.id == decision.id
-            connection.execute(sa.update(decisions).where(own).values(closed=False, setup=setup))
+            connection.execute(sa.update(decisions).where(own).values(closed=False, setup=setup.to_dict()))
 
     def save_votes(self, decision: Decision) -> None:
         """Let hidden votes be saved, and voting stay closed: what two files differ in would tell who gave it."""
@@ -190,8 +186,7 @@ class Store:
         if decision.upload is not None:
             raise InputError("this decision is of a file, and has no voters")
         people = [name for _, name, _ in self.people(decision)]
-        setup = Setup(**(decision.setup.to_dict() | {"deadline": ""}))
-        return self.create(setup, [name for _, name in decision.alternatives], people)
+        return self.create(replace(decision.setup, deadline=""), [name for _, name in decision.alternatives], people)
 
     def delete(self, decision: Decision) -> None:
         """Delete a decision and all that belongs to it."""
