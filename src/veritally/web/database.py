@@ -94,7 +94,8 @@ class Database:
         A file is cleaned at once; if that cannot be done just then, and on a server, which must write its tables anew,
         it is done at the next call without ``now``.
         """
-        self._remembers |= now
+        if now:
+            self._remembers = True
         if now and not self._is_file:
             return
         try:
@@ -104,17 +105,30 @@ class Database:
                 raise
 
     def _clean(self) -> None:
-        if self._is_file and self._remembers:
-            with self.read() as connection:
-                busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").first()
-            self._remembers = busy is None or bool(busy[0])
-        elif self._remembers:
-            with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-                connection.exec_driver_sql(f"SET lock_timeout = {_WAIT}")
+        if not self._remembers:
+            return
+        self._remembers = False  # before the work, which may miss what is deleted meanwhile
+        done = False
+        try:
+            done = self._empty_log() if self._is_file else self._write_anew()
+        finally:
+            if not done:
+                self._remembers = True
+
+    def _empty_log(self) -> bool:
+        with self.read() as connection:
+            busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").first()
+        return busy is not None and not busy[0]
+
+    def _write_anew(self) -> bool:
+        with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.exec_driver_sql(f"SET lock_timeout = {_WAIT}")
+            try:
                 for table in tables.sorted_tables:
                     connection.exec_driver_sql(f"VACUUM (FULL) {table.name}")
-                connection.exec_driver_sql("RESET lock_timeout")
-            self._remembers = False
+            finally:
+                connection.exec_driver_sql("RESET lock_timeout")  # others use the connection after this
+        return True
 
     def close(self) -> None:
         """Let go of the database."""

@@ -69,8 +69,19 @@ answers = sa.Table(
 )
 
 
+def _keep_no_statistics(connection: sa.Connection) -> None:
+    """Let PostgreSQL keep no samples of what people wrote: they would outlive what is deleted."""
+    if connection.dialect.name != "postgresql":
+        return
+    for column in (alternatives.c.name, voters.c.name, decisions.c.upload, decisions.c.upload_name):
+        kind = column.type.compile(connection.dialect)  # to give it anew drops what there is
+        changes = f"ALTER {column.name} TYPE {kind}, ALTER {column.name} SET STATISTICS 0"
+        connection.execute(sa.text(f"ALTER TABLE {column.table.name} {changes}"))
+
+
 def _add_saved(connection: sa.Connection) -> None:
     connection.execute(sa.text("ALTER TABLE decisions ADD COLUMN saved BOOLEAN DEFAULT false NOT NULL"))
+    _keep_no_statistics(connection)
 
 
 # What makes version k + 1 of version k, at place k - 1. Versions only grow.
@@ -102,6 +113,7 @@ def prepare(connection: sa.Connection) -> str:
     if before is None:
         key = secrets.token_hex(32)
         tables.create_all(connection)
+        _keep_no_statistics(connection)
         connection.execute(
             sa.insert(facts), [{"name": "version", "value": str(VERSION)}, {"name": "key", "value": key}]
         )
