@@ -1,11 +1,13 @@
 """The page: whole decisions by requests alone, as a browser without JavaScript sends them."""
 
+import asyncio
 import csv
 import datetime
 import html
 import io
 import json
 import re
+import threading
 import time
 from urllib.parse import quote
 
@@ -14,7 +16,7 @@ import sqlalchemy as sa
 from forms import NEW, answer, ballot, links, numbers, send, set_up, stamp, vote
 from starlette.testclient import TestClient
 
-from veritally.web.answers import unclear
+from veritally.web.answers import Answers, unclear
 from veritally.web.app import application
 from veritally.web.decisions import Setup, clean_text
 from veritally.web.demo import make_demo
@@ -361,6 +363,30 @@ def test_a_vote_file_leads_to_the_answer(client):
         "/file", data=given, files={"file": ("votes.csv", b"nothing,here\n1,2\n")}, follow_redirects=False
     )
     assert "column" in answer(client, bad.headers["location"].removesuffix("/answer"))
+
+
+@in_a_file
+def test_a_hundred_ballots_lead_to_two_answers(client, store, monkeypatch):
+    """While one is worked out, those who come ask for one more: of all that came by then."""
+    worked_out, go_on = [], threading.Event()
+
+    async def found(self, decision):
+        worked_out.append(decision.revision)
+        while not go_on.is_set():
+            await asyncio.sleep(0.01)
+        return {"problem": "none"}
+
+    monkeypatch.setattr(Answers, "_found", found)
+    people = [f"v{k}" for k in range(100)]
+    organiser, secrets, _ = set_up(client, voters="\n".join(people), shown="")
+    for secret in secrets:
+        fields = ballot(client, f"/v/{secret}", {"Bats": 1})
+        assert send(client, f"/v/{secret}", fields | {"act": "submit"}).status_code == 200
+    go_on.set()
+    assert "None" in answer(client, f"/o/{organiser}")
+    assert store.answered(store.by_organiser(organiser)) == 100
+    assert len(worked_out) == 2
+    assert worked_out[1] == 100
 
 
 def test_what_nobody_has_seen_is_named(client):
