@@ -44,8 +44,17 @@ def numbers(client, link):
 
 def ballot(client, link, ranks, seen="a lot"):
     by_name = numbers(client, link)
-    fields = {f"rank-{by_name[name]}": str(rank) for name, rank in ranks.items()}
-    return fields | {f"seen-{by_name[name]}": seen for name in ranks}
+    return filled([by_name[name] for name in ranks], ranks.values(), seen)
+
+
+def filled(numbers, ranks, seen="a lot"):
+    """Return the fields of a ballot on which alternatives have these ranks."""
+    fields = {f"rank-{number}": str(rank) for number, rank in zip(numbers, ranks, strict=True)}
+    return fields | {f"seen-{number}": seen for number in numbers}
+
+
+def submit(client, link, fields):
+    return send(client, link, fields | {"act": "submit"})
 
 
 def vote(client, link, ranks, seen="a lot"):

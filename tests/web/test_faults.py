@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx2
 import pytest
 import sqlalchemy as sa
+from forms import filled, stamp, submit
 from servers import Server
 from starlette.testclient import TestClient
 
@@ -32,7 +33,7 @@ in_a_file = pytest.mark.parametrize("address", ["file"], indirect=True)
 on_a_server = pytest.mark.parametrize("address", ["server"], indirect=True)
 
 
-def set_up(path, voters=8, **changes):
+def decision_in(path, voters=8, **changes):
     """Make a decision in a file; return its organiser's secret, the voters' secrets and the alternatives' numbers."""
     store = Store(f"sqlite:///{path}")
     organiser, links = store.create(Setup("Load", **changes), ["x", "y", "z"], [f"v{k}" for k in range(voters)])
@@ -41,47 +42,44 @@ def set_up(path, voters=8, **changes):
     return organiser, list(links.values()), numbers
 
 
-def ballot(numbers, order):
-    fields = {f"rank-{number}": str(rank) for rank, number in zip(order, numbers, strict=True)}
-    return fields | {f"seen-{number}": "a lot" for number in numbers}
-
-
-def stamp(client, link):
-    return re.search(r'name="stamp" value="([^"]+)"', client.get(link).text)[1]
-
-
-def submit(client, link, fields):
-    return client.post(link, data={"stamp": stamp(client, link), "act": "submit"} | fields)
-
-
 def order_kept(given, numbers):
     return tuple(given[str(number)]["rank"] for number in numbers)
 
 
-def keep_voting(base, secret, numbers, seed, log, ended):
-    """Vote again and again; write down each ballot before it is sent, and again when it is acknowledged."""
+def elsewhere(rng):
+    """Return an address that has not come before, as a proxy tells it: else the page would have them wait."""
+    return {"x-forwarded-for": f"10.{rng.randrange(256)}.{rng.randrange(256)}.{rng.randrange(1, 255)}"}
+
+
+def keep_voting(base, link, numbers, seed, log, ended):
+    """Vote again and again; write down each ballot before it is sent, and again when it is acknowledged.
+
+    By the open link each ballot is of somebody else, and is sent twice, as by a second click.
+    """
     rng = random.Random(seed)
     with httpx2.Client(base_url=base, timeout=5) as client:
         while not ended.is_set():
-            order = tuple(rng.sample((1, 2, 3), 3))
+            order, receipt = tuple(rng.sample((1, 2, 3), 3)), f"{rng.getrandbits(128):032x}"
             try:
-                page = client.get(f"/v/{secret}")
-                if page.status_code == 429:
-                    time.sleep(0.2)
-                    continue
-                mark = re.search(r'name="stamp" value="([^"]+)"', page.text)[1]
-                log.append((order, False))
-                reply = client.post(f"/v/{secret}", data={"stamp": mark, "act": "submit"} | ballot(numbers, order))
-                if reply.status_code == 303:
-                    log.append((order, True))
+                page = client.get(link, headers=elsewhere(rng))
+                fields = {"stamp": stamp(page.text), "act": "submit", "order": receipt} | filled(numbers, order)
+                log.append((receipt, order, False))
+                for _ in range(2 if link.startswith("/j/") else 1):
+                    reply = client.post(link, data=fields, headers=elsewhere(rng))
+                    if reply.status_code in (200, 303):
+                        log.append((receipt, order, True))
             except httpx2.TransportError:
                 return  # the server is gone
 
 
+def acknowledged(logs):
+    return sum(taken for log in logs.values() for *_, taken in log)
+
+
 def possible(log):
     """Return the ballots that may be kept: the last that was acknowledged, or any that was sent after it."""
-    last = max((k for k, (_, acknowledged) in enumerate(log) if acknowledged), default=None)
-    return {order for order, _ in log[last or 0 :]} | ({None} if last is None else set())
+    last = max((k for k, (*_, taken) in enumerate(log) if taken), default=None)
+    return {order for _, order, _ in log[last or 0 :]} | ({None} if last is None else set())
 
 
 def running(*, parent):
@@ -98,41 +96,49 @@ def is_alive(number):
 
 @linux
 @pytest.mark.parametrize("kills", [3, pytest.param(30, marks=pytest.mark.slow)])
-def test_no_acknowledged_ballot_is_lost_when_the_server_is_killed(tmp_path, kills):
+def test_no_acknowledged_ballot_is_lost_or_doubled_when_the_server_is_killed(tmp_path, kills):
     path, files = tmp_path / "page.db", tmp_path / "tmp"
     files.mkdir()
-    _, secrets, numbers = set_up(path)
-    rng = random.Random(kills)
-    acknowledged, children = 0, set()
-    kept = dict.fromkeys(secrets)
+    organiser, (*secrets, join), numbers = decision_in(path, voters=4, limit=5000)
+    rng, children, given = random.Random(kills), set(), {}
+    logs = {f"/v/{secret}": [] for secret in secrets} | {f"/j/{join}": []}
     for turn in range(kills):
-        server = Server(path, "--no-demo", env=os.environ | {"TMPDIR": str(files)})
-        logs, ended = {secret: [(kept[secret], True)] for secret in secrets}, threading.Event()
+        server = Server(path, "--no-demo", "--behind-proxy", env=os.environ | {"TMPDIR": str(files)})
+        ended, before = threading.Event(), acknowledged(logs)
         threads = [
-            threading.Thread(
-                target=keep_voting, args=(server.base, secret, numbers, f"{turn} {secret}", logs[secret], ended)
-            )
-            for secret in secrets[:4]
+            threading.Thread(target=keep_voting, args=(server.base, link, numbers, f"{turn} {link}", log, ended))
+            for link, log in logs.items()
         ]
         for thread in threads:
             thread.start()
-        time.sleep(rng.uniform(0.3, 1.5))
+        wanted, end = before + rng.randint(5, 60), time.monotonic() + 60
+        while acknowledged(logs) < wanted and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(rng.uniform(0, 0.1))
         children |= set(running(parent=server.process.pid))
         server.kill()
         ended.set()
         for thread in threads:
             thread.join()
+        assert acknowledged(logs) >= wanted  # it was killed amid its work
         with closing(sqlite3.connect(path)) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-            assert not connection.execute("SELECT voter FROM ballots GROUP BY voter HAVING count(*) > 1").fetchall()
         store = Store(f"sqlite:///{path}")
+        number = 0
         for secret in secrets:
-            given = store.by_voter(secret).given
-            kept[secret] = None if given is None else order_kept(given, numbers)
-            assert kept[secret] in possible(logs[secret])
+            own = store.by_voter(secret).given
+            kept = None if own is None else order_kept(own, numbers)
+            assert kept in possible(logs[f"/v/{secret}"])
+            logs[f"/v/{secret}"].append(("", kept, True))  # from here on it is that one
+            number += own is not None
+        given = {receipt: store.by_voter(receipt) for receipt, *_ in logs[f"/j/{join}"]}
+        for receipt, order, taken in logs[f"/j/{join}"]:
+            assert given[receipt] is not None or not taken
+            assert given[receipt] is None or order_kept(given[receipt].given, numbers) == order
+        number += sum(one is not None for one in given.values())
+        assert store.number_of_ballots(store.by_organiser(organiser)) == number  # none twice
         store.close()
-        acknowledged += sum(done for log in logs.values() for _, done in log[1:])
-    assert acknowledged > 5 * kills
+    assert any(given.values())
     assert children  # answers were being worked out
     end = time.monotonic() + 10
     while any(map(is_alive, children)) and time.monotonic() < end:
@@ -155,15 +161,15 @@ def small_disk(tmp_path):
 
 def test_a_full_disk_is_a_sentence_to_the_voter(small_disk):
     path = small_disk / "page.db"
-    _, (secret, *_), numbers = set_up(path)
+    _, (secret, *_), numbers = decision_in(path)
     store = Store(f"sqlite:///{path}")
     with TestClient(application(store), raise_server_exceptions=False) as client:
-        assert "is in" in submit(client, f"/v/{secret}", ballot(numbers, (1, 2, 3))).text
+        assert "is in" in submit(client, f"/v/{secret}", filled(numbers, (1, 2, 3))).text
         filler = small_disk / "filler"
         with filler.open("wb", buffering=0) as file, suppress(OSError):
             while True:
                 file.write(bytes(512))
-        replies = [submit(client, f"/v/{secret}", ballot(numbers, (3, 2, 1))) for _ in range(5)]
+        replies = [submit(client, f"/v/{secret}", filled(numbers, (3, 2, 1))) for _ in range(5)]
         assert replies[-1].status_code == 503
         assert "disk may be full" in replies[-1].text
         taken = [reply.status_code == 200 for reply in replies]
@@ -171,7 +177,7 @@ def test_a_full_disk_is_a_sentence_to_the_voter(small_disk):
         assert order_kept(store.by_voter(secret).given, numbers) == last
         assert client.get(f"/v/{secret}").status_code == 200
         filler.unlink()
-        assert "is in" in submit(client, f"/v/{secret}", ballot(numbers, (2, 1, 3))).text
+        assert "is in" in submit(client, f"/v/{secret}", filled(numbers, (2, 1, 3))).text
         assert order_kept(store.by_voter(secret).given, numbers) == (2, 1, 3)
     store.close()
     with closing(sqlite3.connect(path)) as connection:
@@ -182,17 +188,17 @@ def test_a_full_disk_is_a_sentence_to_the_voter(small_disk):
 @pytest.mark.skipif(shutil.which("prlimit") is None, reason="needs prlimit (util-linux)")
 def test_files_that_may_not_grow_are_a_sentence_to_the_voter(tmp_path):
     path = tmp_path / "page.db"
-    _, (secret, *_), numbers = set_up(path)
+    _, (secret, *_), numbers = decision_in(path)
     server = Server(path, "--no-demo")
     limit = ["prlimit", "--pid", str(server.process.pid)]
     with httpx2.Client(base_url=server.base, follow_redirects=True) as client:
-        assert "is in" in submit(client, f"/v/{secret}", ballot(numbers, (1, 2, 3))).text
+        assert "is in" in submit(client, f"/v/{secret}", filled(numbers, (1, 2, 3))).text
         subprocess.run([*limit, "--fsize=1024:unlimited"], check=True)
-        full = submit(client, f"/v/{secret}", ballot(numbers, (3, 2, 1)))
+        full = submit(client, f"/v/{secret}", filled(numbers, (3, 2, 1)))
         assert full.status_code == 503
         assert "disk may be full" in full.text
         subprocess.run([*limit, "--fsize=unlimited:unlimited"], check=True)
-        assert "is in" in submit(client, f"/v/{secret}", ballot(numbers, (2, 1, 3))).text
+        assert "is in" in submit(client, f"/v/{secret}", filled(numbers, (2, 1, 3))).text
     assert secret not in server.stop()
 
 
@@ -235,7 +241,7 @@ def damaged(path, how):
 )
 def test_a_damaged_file_is_named_and_left_alone(tmp_path, how, said):
     path = tmp_path / "page.db"
-    set_up(path, voters=100)
+    decision_in(path, voters=100)
     damaged(path, how)
     before = path.read_bytes()
     with pytest.raises(InputError) as problem:
@@ -256,7 +262,7 @@ def test_places_where_no_file_can_be(tmp_path, name):
 
 def test_a_file_of_an_odd_name(tmp_path):
     path = tmp_path / "a file?mode=memory#100%.db"
-    set_up(path)
+    decision_in(path)
     assert path.stat().st_size
 
 
@@ -290,7 +296,7 @@ def test_two_servers_on_one_file(tmp_path, address):
     path = tmp_path / "page.db"
     with ThreadPoolExecutor(2) as pool:  # at once, also at the very first start
         servers = list(pool.map(lambda _: Server(path), range(2)))
-    organiser, secrets, numbers = set_up(path, voters=4)
+    organiser, secrets, numbers = decision_in(path, voters=4)
     try:
         shown = {re.search(r"/a/[\w-]+", httpx2.get(f"{server.base}/").text)[0] for server in servers}
         (example,) = shown
@@ -299,7 +305,7 @@ def test_two_servers_on_one_file(tmp_path, address):
         def vote(k):
             base = servers[k % 2].base
             with httpx2.Client(base_url=base, follow_redirects=True) as client:
-                return submit(client, f"/v/{secrets[k // 2 % 4]}", ballot(numbers, (1, 2, 3))).status_code
+                return submit(client, f"/v/{secrets[k // 2 % 4]}", filled(numbers, (1, 2, 3))).status_code
 
         with ThreadPoolExecutor(8) as pool:
             assert set(pool.map(vote, range(40))) == {200}
@@ -320,16 +326,16 @@ def test_a_database_that_goes_away_comes_back(postgres, address):
     numbers = [number for number, _ in store.by_organiser(organiser).alternatives]
     link = f"/v/{links['Ada']}"
     with TestClient(application(store), raise_server_exceptions=False) as client:
-        assert "is in" in submit(client, link, ballot(numbers, (1, 2, 3))).text
-        mark = stamp(client, link)
+        assert "is in" in submit(client, link, filled(numbers, (1, 2, 3))).text
+        mark = stamp(client.get(link).text)
         postgres.stop()
         try:
-            gone = client.post(link, data={"stamp": mark, "act": "submit"} | ballot(numbers, (3, 2, 1)))
+            gone = client.post(link, data={"stamp": mark, "act": "submit"} | filled(numbers, (3, 2, 1)))
         finally:
             postgres.start()
         assert gone.status_code == 503
         assert "does not answer" in gone.text
-        assert "is in" in submit(client, link, ballot(numbers, (2, 1, 3))).text
+        assert "is in" in submit(client, link, filled(numbers, (2, 1, 3))).text
     assert order_kept(store.by_voter(links["Ada"]).given, numbers) == (2, 1, 3)
     store.close()
 

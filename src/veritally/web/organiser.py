@@ -105,7 +105,8 @@ def _act(desk: Desk, asked: Asked) -> Response:
         shared = f"{asked.base}a/{store.share(decision)}"
         return _overview(desk, asked, decision._replace(shared=True), shared=shared)
     if what == "save":
-        store.save_votes(decision)
+        if decision.unsaved:
+            store.save_votes(decision)
         return RedirectResponse(f"{asked.link}/votes.csv", 303)
     if what == "read":
         store.read_anew(decision, _read_so(decision.setup, form))
