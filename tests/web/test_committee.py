@@ -389,6 +389,31 @@ def test_a_hundred_ballots_lead_to_two_answers(client, store, monkeypatch):
     assert worked_out[1] == 100
 
 
+@in_a_file
+def test_who_asks_for_many_answers_does_not_keep_others_waiting(store, monkeypatch):
+    worked_out, go_on = [], threading.Event()
+
+    async def found(self, decision):
+        worked_out.append(decision.id)
+        while not go_on.is_set():
+            await asyncio.sleep(0.01)
+        return {"problem": "none"}
+
+    monkeypatch.setattr(Answers, "_found", found)
+    greedy = [store.upload(Setup("Large"), "x.csv", b"x") for _ in range(25)]
+    other = store.upload(Setup("Small"), "x.csv", b"x")
+    page = application(store)
+    with TestClient(page, client=("192.0.2.1", 1)) as client:
+        for secret in greedy:
+            client.get(f"/o/{secret}/state")
+        client = TestClient(page, client=("192.0.2.2", 1))
+        client.get(f"/o/{other}/state")
+        go_on.set()
+        answer(client, f"/o/{other}")
+    assert store.by_organiser(other).id in worked_out[:3]  # after the one at work, and one more of the first
+    assert len(worked_out) <= 20 + 1
+
+
 def test_what_nobody_has_seen_is_named(client):
     organiser, (ada, ben), _ = set_up(client)
     vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 2})

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -22,10 +23,11 @@ from veritally.errors import InputError, InputWarning
 from veritally.web.decisions import Setup, counted
 from veritally.web.kept import Decision
 from veritally.web.store import Store
+from veritally.web.turns import Turns
 
 _log = logging.getLogger("veritally.web")
 _FRAME = "the frame: "  # what readers call the rows of a decision
-_MOST_WAITING = 100  # decisions
+_MOST_WAITING, _MOST_OF_ONE = 1000, 20  # decisions; of those that one address asks for
 _ELSEWHERE = "save the votes and use the command"
 _EXACT, _QUICK = "posterior", "learned-universal"
 
@@ -149,7 +151,7 @@ def _read(name: str, path: Path, reading: Mapping[str, Any]) -> Any:
 class Answers:
     """Works out answers as ballots come in.
 
-    While one is worked out, any number of new ballots ask for one more, not for one each.
+    While one is worked out, any number of new ballots ask for one more, not for one each. Addresses take turns.
 
     Parameters
     ----------
@@ -162,22 +164,23 @@ class Answers:
     def __init__(self, store: Store, seconds: float, gigabytes: float) -> None:
         self._store, self._seconds, self._gigabytes = store, seconds, gigabytes
         self._running: dict[int, asyncio.Task[None]] = {}
+        self._asking: Counter[str] = Counter()
         self._worker: ProcessPoolExecutor | None = None
         self._folder = Path()  # for files of the worker, which makes it
-        self._turn = asyncio.Lock()
+        self._turns = Turns()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def open(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begin to work, in this loop."""
         self._loop = loop
 
-    def ask(self, decision: Decision) -> None:
-        """Ask for the answer to a decision as it stands, from any thread.
+    def ask(self, decision: Decision, address: str) -> None:
+        """Ask for the answer to a decision as it stands, from any thread, for somebody at this address.
 
         If too many wait, it is not taken; whoever looks at the page asks again.
         """
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._start, decision)
+            self._loop.call_soon_threadsafe(self._start, decision, address)
 
     def close(self) -> None:
         """End all work."""
@@ -186,23 +189,28 @@ class Answers:
             task.cancel()
         self._stop()
 
-    def _start(self, decision: Decision) -> None:
-        if decision.id not in self._running and len(self._running) < _MOST_WAITING:
-            task = asyncio.create_task(self._work(decision))
+    def _start(self, decision: Decision, address: str) -> None:
+        most = len(self._running) < _MOST_WAITING and self._asking[address] < _MOST_OF_ONE
+        if decision.id not in self._running and most:
+            task = asyncio.create_task(self._work(decision, address))
             self._running[decision.id] = task
-            task.add_done_callback(lambda done: self._ended(decision.id, done))
+            self._asking[address] += 1
+            task.add_done_callback(lambda done: self._ended(decision.id, address, done))
 
-    def _ended(self, number: int, done: asyncio.Task[None]) -> None:
+    def _ended(self, number: int, address: str, done: asyncio.Task[None]) -> None:
         self._running.pop(number, None)
+        self._asking[address] -= 1
+        if not self._asking[address]:
+            del self._asking[address]
         if not done.cancelled() and (problem := done.exception()) is not None:
             _log.error("no answer: %s", type(problem).__name__)
 
-    async def _work(self, asked: Decision) -> None:
+    async def _work(self, asked: Decision, address: str) -> None:
         decision: Decision | None = asked
         while decision is not None:
             if await asyncio.to_thread(self._store.answered, decision) == decision.revision:
                 return
-            async with self._turn:  # of all decisions, one at a time
+            async with self._turns.turn(address):  # of all decisions, one at a time
                 found = await self._found(decision)
             await asyncio.to_thread(self._store.keep_answer, decision, decision.revision, found)
             decision = await asyncio.to_thread(self._store.by_number, decision.id)  # as it stands now

@@ -125,14 +125,13 @@ class _Application:
             if form is not None and not self.desk.stamps.holds(secret, form.get("stamp", "")):
                 raise HTTPException(403, _OLD)
             role, what = request.scope["path"].split("/")[1], request.path_params.get("what", "")
-            return await asyncio.to_thread(
-                page, self.desk, Asked(str(request.base_url), role, secret, what, form, file)
-            )
+            asked = Asked(str(request.base_url), role, secret, what, form, file, _address(request))
+            return await asyncio.to_thread(page, self.desk, asked)
 
         return handle
 
     def _admit(self, request: Request, secret: str) -> None:
-        address = neighbourhood(request.client.host) if request.client else ""
+        address = _address(request)
         wait = self.by_address.wait(address)
         if secret:  # hashed, since a wrong one may be of any length
             limit = self.by_shared if request.scope["path"][:3] in ("/j/", "/a/") else self.by_link
@@ -170,6 +169,10 @@ class _Application:
     async def _failed(self, request: Request, problem: Exception) -> Response:
         _log.error("failed: %s", type(problem).__name__, exc_info=problem)
         return self._say(500, "Something went wrong", "It was not your fault. Try again.")
+
+
+def _address(request: Request) -> str:
+    return neighbourhood(request.client.host) if request.client else ""
 
 
 def _resource(name: str, kind: str) -> Handler:

@@ -34,6 +34,8 @@ class Asked:
         What was sent, stamped by the page of this link; none if nothing was sent.
     file
         The name and the content of a file that was sent.
+    address
+        What counts as one address, of who asks.
     """
 
     base: str
@@ -42,6 +44,7 @@ class Asked:
     what: str = ""
     form: Mapping[str, str] | None = None
     file: tuple[str, bytes] | None = None
+    address: str = ""
 
     @property
     def link(self) -> str:

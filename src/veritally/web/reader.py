@@ -24,7 +24,7 @@ def read_answer(desk: Desk, asked: Asked) -> Response:
     revision = desk.store.answered(decision)
     busy = revision != decision.revision
     if busy:
-        desk.answers.ask(decision)
+        desk.answers.ask(decision, asked.address)
     if what == "state":
         state = json.dumps({"revision": revision, "busy": busy})
         return Response(state, media_type="application/json", headers=HEADERS)

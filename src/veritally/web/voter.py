@@ -88,7 +88,7 @@ def _ballot(
         return desk.show(asked, "said.html", 409, title="Not taken", said=str(late))
     with contextlib.suppress(OSError, sa.exc.SQLAlchemyError):  # the ballot is kept, whatever comes after
         if (now := desk.store.by_number(decision.id)) is not None:
-            desk.answers.ask(now)
+            desk.answers.ask(now, asked.address)
     return response
 
 
