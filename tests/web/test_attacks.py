@@ -12,6 +12,7 @@ import re
 import socket
 import time
 import zipfile
+from collections import Counter
 from urllib.parse import quote, urlencode
 
 import httpx2
@@ -20,6 +21,7 @@ from servers import Server
 from starlette.testclient import TestClient
 
 from veritally.web import links as links_module
+from veritally.web.answers import worked_out
 from veritally.web.app import application
 from veritally.web.decisions import Setup
 from veritally.web.limits import neighbourhood
@@ -28,6 +30,7 @@ from veritally.web.store import Store
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 MARKER = "Marker-of-another-decision"
 NAMES = ["Bats", "Water"]
+VOTES = b"voter,alternative,rank,count\na,x,1,3\na,y,2,3\nb,x,1,2\nb,y,2,2\n"
 ADDRESSES = iter(range(10**9))
 in_a_file = pytest.mark.parametrize("address", ["file"], indirect=True)
 
@@ -43,18 +46,41 @@ class Page:
             [f"{MARKER} voter"],
         )
         self.victims = (self.victim, *links.values())
-        self.organiser, links = store.create(Setup("Own", readable=True, shown=True, limit=9), NAMES, ["Ada"])
+        self.organiser, links = store.create(Setup("Own", readable=True, shown=True, limit=4000), NAMES, ["Ada"])
         self.voter, self.join = links["Ada"], links[""]
         decision = store.by_organiser(self.organiser)
+        self.ada = store.people(decision)[0][0]
         self.shared = store.share(decision)
         self.numbers = [number for number, _ in decision.alternatives]
+        self.file = store.upload(Setup("votes"), "votes.csv", VOTES)
         self.application = application(store)
+
+    def give_answers(self):
+        """Keep an answer to each decision, so that its pages show one."""
+        for secret in (self.organiser, self.file):
+            decision = self.store.by_organiser(secret)
+            found = worked_out(Setup("x"), list(csv.DictReader(io.StringIO(VOTES.decode()))), None)
+            assert found["html"]
+            self.store.keep_answer(decision, decision.revision, found)
+
+    def refresh(self):
+        """Make links anew that an attack took back, and open voting again."""
+        decision = self.store.by_organiser(self.organiser)
+        if decision.closed:
+            self.store.reopen(decision)
+        if self.store.by_answer(self.shared) is None:
+            self.shared = self.store.share(decision)
+        if self.store.by_voter(self.voter) is None:
+            self.voter = self.store.renew(decision, self.ada)[1]
+
+    def stamp(self, secret):
+        return links_module.Stamps(self.store.key).stamp(secret)
 
     def ask(self, method, path, body=b"", headers=(), stamp=None):
         """Send a request past any server, from an address that never came before; return status, headers, text."""
         secret = [*path.split("?")[0].split("/"), "", ""][2]
         if stamp is not None:
-            body = f"stamp={links_module.Stamps(self.store.key).stamp(secret)}&".encode() + body
+            body = f"stamp={self.stamp(secret)}&".encode() + body
         return asyncio.run(_call(self.application, method, path, body, list(headers)))
 
 
@@ -290,42 +316,40 @@ def test_fields_given_twice_count_once(page):
     assert "rank" not in page.store.by_voter(page.voter).given[str(second)]
 
 
+def everywhere(page):
+    """Every route, also those without a secret, and those of a file."""
+    own = [("/", ("GET",), ""), ("/new", ("GET", "POST"), ""), ("/file", ("POST",), "")]
+    own += [(f"/static/{name}", ("GET",), "") for name in ("page.js", "report.css")]
+    parts = ("", "/answer", "/state", "/answer.json", "/report.html", "/votes.csv")
+    own += [(f"/o/{{}}{part}", ("GET",), page.file) for part in parts]
+    return [*routes(page), *own, ("/o/{}/do", ("POST",), page.file), ("/o/{}", ("GET",), page.organiser)]
+
+
 def fuzzed(page, rng):
-    """Return a random request: something near to what a browser sends."""
-    secrets = [page.organiser, page.voter, page.join, page.shared, "", "x", rng.choice(ODD), page.organiser[:-1]]
-    ends = ["", "/", "/do", "/answer", "/state", "/answer.json", "/report.html", "/votes.csv", "/" + rng.choice(ODD)]
-    place = rng.choice(["o", "v", "j", "a", "new", "file", "static", "", "%00", rng.choice(ODD)])
-    path = f"/{place}" + (f"/{rng.choice(secrets)}{rng.choice(ends)}" if rng.random() < 0.9 else "")
-    if rng.random() < 0.2:
+    """Return a random request: something near to what a browser sends; and the route that it is near to."""
+    ways = [(method, place, secret) for place, methods, secret in everywhere(page) for method in methods]
+    method, place, secret = rng.choice(ways + [way for way in ways if way[0] == "POST"] * 3)
+    path = place.format(secret)
+    if rng.random() < 0.25:  # another link, another end
+        secret = rng.choice([page.organiser, page.voter, page.join, page.shared, "x", rng.choice(ODD), secret[:-1]])
+        ends = ["", "/", "/do", "/answer", "/state", "/answer.json", "/votes.csv", "/" + rng.choice(ODD)]
+        path = f"/{rng.choice(['o', 'v', 'j', 'a', 'new', 'file', '%00', rng.choice(ODD)])}/{secret}{rng.choice(ends)}"
+    if rng.random() < 0.1:
         path = "".join(x if rng.random() < 0.97 else chr(rng.randrange(0x3000)) for x in path)
     path = "/" + path.lstrip("/") + (f"?{rng.choice(ODD)}" if rng.random() < 0.1 else "")
-    method = rng.choice(["GET", "GET", "POST", "POST", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "X" * 50])
-    if rng.random() < 0.5:  # a link as it was given
-        place, methods, secret = rng.choice(routes(page))
-        method, path = rng.choice(methods), place.format(secret)
-    names = [
-        *fields_of(page),
-        "alternatives",
-        "voters",
-        "voter",
-        "limit",
-        "deadline",
-        "words",
-        "seen",
-        "kind",
-        "choose",
-    ]
-    acts = ["voters", "renew", "copy", "share", "unshare", "alternatives", "reopen", "close", "submit", "review"]
-    fields = {f"seen-{number}": "a lot" for number in page.numbers} | {f"rank-{page.numbers[1]}": "1"}
-    fields |= {rng.choice(names): rng.choice([*ODD, *NAMES]) for _ in range(rng.randrange(8))}
-    if rng.random() < 0.7:
-        fields["act"] = rng.choice(acts)
-    body = urlencode(fields, errors="surrogatepass").encode()
-    if rng.random() < 0.2:
+    if rng.random() < 0.1:
+        method = rng.choice(["HEAD", "PUT", "DELETE", "OPTIONS", "X" * 50, "GET", "POST"])
+    fields = fuzzed_fields(page, rng, place)
+    if rng.random() < 0.95:
+        fields["stamp"] = page.stamp(secret)
+    as_file = rng.random() < (0.9 if place == "/file" else 0.05)
+    body = multipart(*fuzzed_parts(fields, rng)) if as_file else urlencode(fields, errors="surrogatepass").encode()
+    if rng.random() < 0.1:
         body = bytes(x if rng.random() < 0.95 else rng.randrange(256) for x in body)
-    headers = [(b"content-length", str(len(body)).encode())] if rng.random() < 0.7 else []
+    headers = [(b"content-length", str(len(body)).encode())] if rng.random() < 0.9 else []
+    headers += [(b"content-type", b"multipart/form-data; boundary=b")] if as_file else []
     for name in (b"content-type", b"sec-fetch-site", b"range", b"if-none-match", b"accept-encoding", b"cookie"):
-        if rng.random() < 0.15:
+        if rng.random() < 0.05:
             some = [
                 b"multipart/form-data; boundary=x",
                 b"same-origin",
@@ -337,23 +361,57 @@ def fuzzed(page, rng):
             headers.append((name, rng.choice(some)))
     if rng.random() < 0.1:
         headers.append((b"host", rng.choice([b"", b"[::1", b"a/b", b"a@b:c", b"\xff", b"x" * 3000, b"a b"])))
-    return method, path, body, headers, rng.random() < 0.8
+    return method, path, body, headers, (place, secret == page.file)
 
 
-@pytest.mark.parametrize("number", [400, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_fuzzed_requests_never_fail_nor_show_what_is_anothers(page, number):
+def fuzzed_fields(page, rng, place):
+    """Return what a form of this place may send, with something odd in it."""
+    names = [*fields_of(page), "alternatives", "voters", "voter", "limit", "deadline", "words", "seen", "kind"]
+    names += ["choose", "ballots", "unranked", "columns", "lower_is_better"]
+    acts = ["voters", "renew", "copy", "share", "unshare", "alternatives", "reopen", "close", "limit", "save", "read"]
+    fields = {"title": "T", "alternatives": "x\ny", "voters": "Eve", "voter": str(page.ada), "limit": "9"}
+    fields = fields if place in ("/new", "/o/{}/do") else {}
+    fields |= {f"seen-{number}": "a lot" for number in page.numbers} | {f"rank-{page.numbers[1]}": "1"}
+    if rng.random() < 0.6:
+        fields |= {rng.choice(names): rng.choice([*ODD, *NAMES]) for _ in range(rng.randrange(4))}
+    if rng.random() < 0.9:
+        fields["act"] = rng.choice(acts if place.startswith("/o/") else ["submit", "submit", "review", "again"])
+    return fields
+
+
+def fuzzed_parts(fields, rng):
+    """Return the parts of a form with a file."""
+    for name, value in fields.items():
+        yield f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}'.encode("utf-8", "surrogatepass")
+    name = rng.choice(["votes.csv", "votes.csv", "a.json", "b.xlsx", "c.soc", *ODD])
+    content = rng.choice([VOTES, b"", b"\0", HOSTILE["names.csv"](), HOSTILE["odd.soc"](), rng.randbytes(500)])
+    head = f'Content-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
+    yield head.encode("utf-8", "surrogatepass") + content
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # Starlette leaves files of broken forms to be collected
+@pytest.mark.parametrize(("number", "least"), [(400, 1), pytest.param(10_000, 50, marks=pytest.mark.slow)])
+def test_fuzzed_requests_never_fail_nor_show_what_is_anothers(page, number, least):
     rng = random.Random(number)
-    seen = {}
+    page.give_answers()
+    seen, accepted = Counter(), Counter()
     for k in range(number):
-        method, path, body, headers, stamped = fuzzed(page, rng)
-        status, sent, text = page.ask(method, path, body, headers, True if stamped and method == "POST" else None)
+        page.refresh()
+        method, path, body, headers, near = fuzzed(page, rng)
+        status, sent, text = page.ask(method, path, body, headers)
         assert 200 <= status < 500, (k, method, path, body, headers, text)
         assert MARKER not in text, (k, method, path)
         assert not any(secret in text for secret in page.victims)
         if b"content-security-policy" in sent:
             assert sent[b"referrer-policy"] == b"no-referrer"
-        seen[status] = seen.get(status, 0) + 1
+        seen[status] += 1
+        accepted[method, *near] += status < 400
     assert {200, 303, 400, 403, 404, 405} <= set(seen)
+    assert seen[404] < number / 3
+    for place, methods, secret in everywhere(page):
+        for method in methods:
+            assert accepted[method, place, secret == page.file] >= least, (method, place)
+    assert page.store.number_of_ballots(page.store.by_organiser(page.organiser)) >= least
     victim = page.store.by_organiser(page.victim)
     assert victim.revision == 0
     assert not page.store.number_of_ballots(victim)
