@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx2
 import pytest
 import sqlalchemy as sa
-from forms import filled, stamp, submit
+from forms import NEW, filled, send, stamp, submit
 from servers import Server
 from starlette.testclient import TestClient
 
@@ -337,6 +337,33 @@ def test_a_database_that_goes_away_comes_back(postgres, address):
         assert "does not answer" in gone.text
         assert "is in" in submit(client, link, filled(numbers, (2, 1, 3))).text
     assert order_kept(store.by_voter(links["Ada"]).given, numbers) == (2, 1, 3)
+    store.close()
+
+
+def test_a_database_that_holds_enough_takes_only_ballots(address):
+    store = Store(address, gigabytes=0.012)  # of which PostgreSQL takes 8 MB for itself
+    organiser, links = store.create(Setup("First"), ["x", "y", "z"], ["Ada"])
+    decision = store.by_organiser(organiser)
+    numbers = [number for number, _ in decision.alternatives]
+    store.upload(Setup("Large"), "x.csv", os.urandom(3_000_000))
+    large = store.upload(Setup("Large"), "x.csv", os.urandom(10_000_000))
+    with TestClient(application(store), raise_server_exceptions=False) as client:
+        file = {"file": ("x.csv", b"voter,alternative,rank\n")}
+        sent = client.post("/file", data={"stamp": stamp(client.get("/").text)}, files=file)
+        refused = [
+            send(client, "/new", NEW),
+            sent,
+            send(client, f"/o/{organiser}", {"act": "copy"}, f"/o/{organiser}/do"),
+        ]
+        assert [reply.status_code for reply in refused] == [400] * 3
+        assert all("no room for more" in reply.text for reply in refused)
+        assert NEW["voters"] in refused[0].text  # nothing that was written is lost
+        with pytest.raises(InputError, match="no room"):
+            store.add_voters(decision, ["Ben"])
+        assert "is in" in submit(client, f"/v/{links['Ada']}", filled(numbers, (1, 2, 3))).text
+        store.delete(store.by_organiser(large))
+        store.forget()
+        assert send(client, "/new", NEW).status_code == 200
     store.close()
 
 

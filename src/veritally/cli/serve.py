@@ -30,6 +30,12 @@ _MISSING = "the page needs further packages; install them with: pip install 'ver
 )
 @click.option("--seconds", default=60.0, show_default=True, help="How long an answer may take.")
 @click.option("--gigabytes", default=4.0, show_default=True, help="How much memory an answer may take.")
+@click.option(
+    "--database-gigabytes",
+    default=10.0,
+    show_default=True,
+    help="How much the database may hold before new decisions and files are refused.",
+)
 @click.option("--demo/--no-demo", default=True, show_default=True, help="Show an example to newcomers.")
 @click.option("--browse", is_flag=True, help="Open the page in a browser.")
 def serve(
@@ -39,6 +45,7 @@ def serve(
     behind_proxy: str | None,
     seconds: float,
     gigabytes: float,
+    database_gigabytes: float,
     demo: bool,
     browse: bool,
 ) -> None:
@@ -54,12 +61,14 @@ def serve(
         from veritally.web.store import Store
     except ModuleNotFoundError as missing:
         raise InputError(f"{_MISSING} ({missing.name})") from missing
-    for name, value in (("--seconds", seconds), ("--gigabytes", gigabytes)):
+    limits = {"--seconds": seconds, "--gigabytes": gigabytes, "--database-gigabytes": database_gigabytes}
+    for name, value in limits.items():
         if not 0 < value <= 1e6:
             raise InputError(f"{name} must be above 0 and at most a million, not {value:g}")
     trusted = None if behind_proxy is None else _proxies(behind_proxy)
     listening = _listening(host, port)
-    store = Store(database if "://" in database else f"sqlite:///{Path(database).absolute()}")
+    address = database if "://" in database else f"sqlite:///{Path(database).absolute()}"
+    store = Store(address, database_gigabytes)
     shown = make_demo(store) if demo else ""
     at_home = host in ("127.0.0.1", "::1", "localhost")
     where = f"http://{'localhost' if at_home else host}:{listening.getsockname()[1]}/"

@@ -19,6 +19,10 @@ _MOMENT = 2.0  # seconds in which another page that has just begun a file writes
 _DAMAGED = "the database is damaged; stop the page and restore a copy of the database. Nothing was changed"
 _NO_ANSWER = "The server's database does not answer. Try again in a while, and look whether your change was saved."
 _NOT_WHOLE = "The server's database is damaged, and nothing was changed. Tell whoever runs it."
+_NO_ROOM = (
+    "this server has no room for more decisions, voters or files, and takes ballots alone; "
+    "ask whoever runs it, or delete what is not needed any more"
+)
 _FULL = "This could not be saved, and nothing was changed: the server's disk may be full. Try again in a while."
 
 
@@ -29,6 +33,8 @@ class Database:
     ----------
     address
         ``sqlite:///FILE`` or ``postgresql://…``.
+    gigabytes
+        How much it may hold before nothing large is taken any more.
 
     Attributes
     ----------
@@ -36,7 +42,8 @@ class Database:
         What forms are stamped with.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, gigabytes: float) -> None:
+        self._most = int(gigabytes * 1e9)
         where: str | sa.URL
         for scheme in ("postgresql://", "postgres://"):  # psycopg 3, not the driver that SQLAlchemy takes for these
             if address.startswith(scheme):
@@ -87,6 +94,19 @@ class Database:
     def write(self) -> AbstractContextManager[sa.Connection]:
         """Begin a transaction that writes, and keep what it did if no problem comes up."""
         return self._writer.begin()
+
+    def require_room(self, connection: sa.Connection) -> None:
+        """Refuse what anybody could send again and again until the disk is full, and ballots had no room."""
+        if self._is_file:
+            pages, free, size = (
+                int(connection.exec_driver_sql(f"PRAGMA {name}").scalar() or 0)
+                for name in ("page_count", "freelist_count", "page_size")
+            )
+            held = (pages - free) * size
+        else:
+            held = connection.scalar(sa.select(sa.func.pg_database_size(sa.func.current_database()))) or 0
+        if held > self._most:
+            raise InputError(_NO_ROOM)
 
     def forget(self, now: bool = True) -> None:
         """Let nothing that was deleted stay in the files.

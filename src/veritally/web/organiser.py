@@ -43,10 +43,10 @@ def new(desk: Desk, asked: Asked) -> Response:
             names = read_field(form, "alternatives", lambda text: read_names(text, "alternatives", MOST_ALTERNATIVES))
             people = read_field(form, "voters", lambda text: read_names(text, "voters", MOST_VOTERS))
             _require_enough(setup, names, people)
+            organiser, links = desk.store.create(setup, names, people)
         except InputError as mistake:
             problem, field = str(mistake), getattr(mistake, "field", "")
         else:
-            organiser, links = desk.store.create(setup, names, people)
             told = [
                 *_merged(form, "voters", "one link was made"),
                 *_merged(form, "alternatives", "voters see it once"),

@@ -20,10 +20,10 @@ from veritally.web.schema import alternatives, answers, ballots, decisions, fact
 
 
 class Store:
-    """What is kept, and how it changes."""
+    """What is kept, and how it changes; ``gigabytes`` is how much of it there may be before only ballots are taken."""
 
-    def __init__(self, address: str) -> None:
-        self._database = Database(address)
+    def __init__(self, address: str, gigabytes: float = 10.0) -> None:
+        self._database = Database(address, gigabytes)
         self.key = self._database.key
 
     def close(self) -> None:
@@ -42,6 +42,7 @@ class Store:
         if setup.limit:
             links[""] = new_secret()
         with self._database.write() as connection:
+            self._database.require_room(connection)
             number = kept.inserted(
                 connection,
                 sa.insert(decisions).values(
@@ -58,6 +59,7 @@ class Store:
         """Keep a vote file as a decision that is over; return the organiser's secret."""
         organiser = new_secret()
         with self._database.write() as connection:
+            self._database.require_room(connection)
             values = {"setup": setup.to_dict(), "organiser": hashed(organiser), "closed": True, "revision": 1}
             connection.execute(sa.insert(decisions).values(**values, upload=content, upload_name=name))
         return organiser
@@ -76,6 +78,7 @@ class Store:
         """Add voters; return their secrets by name."""
         links = {name: new_secret() for name in people}
         with self._database.write() as connection:
+            self._database.require_room(connection)
             kept.require_kept(connection, decision.id)
             known = set(connection.scalars(sa.select(voters.c.name).where(voters.c.decision == decision.id)))
             if len(known | set(people)) > MOST_VOTERS:
