@@ -252,6 +252,21 @@ def test_a_damaged_file_is_named_and_left_alone(tmp_path, how, said):
     assert all(not beside.stat().st_size for beside in tmp_path.glob("page.db-wal"))
 
 
+def test_a_log_without_its_file_is_left_alone(tmp_path):
+    path = tmp_path / "page.db"
+    store = Store(f"sqlite:///{path}")
+    store.create(Setup("In the log alone"), ["x", "y"], [])
+    shutil.copy(f"{path}-wal", tmp_path / "kept")
+    store.close()
+    path.unlink()
+    (tmp_path / "kept").rename(f"{path}-wal")
+    before = Path(f"{path}-wal").read_bytes()
+    with pytest.raises(InputError, match=r"is missing, but its log page\.db-wal is there"):
+        Store(f"sqlite:///{path}")
+    assert [each.name for each in tmp_path.iterdir()] == ["page.db-wal"]
+    assert Path(f"{path}-wal").read_bytes() == before
+
+
 @pytest.mark.parametrize("name", ["nowhere/page.db", "folder", "dangling"])
 def test_places_where_no_file_can_be(tmp_path, name):
     (tmp_path / "folder").mkdir()

@@ -172,6 +172,12 @@ def _json(text: str) -> Any:
 
 def _made(path: str) -> bool:
     """Make a file that is for its owner alone, if there is none; say whether it was made."""
+    log = Path(f"{path}-wal")
+    if log.exists() and not os.path.lexists(path):  # in this order, since another server may just begin
+        raise InputError(
+            f"--database {path} is missing, but its log {log.name} is there, and may hold ballots; "
+            "put the file back, or move the log away to begin anew. Nothing was changed"
+        )
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         return True
