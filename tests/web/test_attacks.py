@@ -229,6 +229,7 @@ def test_odd_values_are_refused_or_kept_as_they_are(page, kind):
 
 def test_odd_names_are_cleaned_escaped_and_safe_in_spreadsheets(page):
     formulas = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", '=HYPERLINK("http://x","y")']
+    formulas += ["Cyd;=2+5", "Cyd;'=2+5", "Cyd; -1;@x", "Cyd;x"]
     fields = {
         "title": "<img src=x onerror=alert(1)>\u202e",
         "alternatives": "\n".join([*formulas, "a\u200bb", "ab", "\u202eabc", "é", "e\u0301"]),
@@ -245,7 +246,10 @@ def test_odd_names_are_cleaned_escaped_and_safe_in_spreadsheets(page):
     ).decode()
     rows = list(csv.DictReader(io.StringIO(table)))
     assert len(rows) == len(formulas) + 1 - 1  # "\t=1" has an empty first column
+    assert len({row["voter"] for row in rows}) == len(rows)
+    assert not [cell for cell in by_semicolons(table) if cell[:1] in set("=+-@\t\r")]
     assert not [row for row in rows if row["voter"][0] in "=+-@\t\r"]
+    assert rows[-2]["voter"] == "Cyd;x"
     organiser = re.search(r"/o/([\w-]+)", text)[1]
     decision = page.store.by_organiser(organiser)
     names = [name for _, name in decision.alternatives]
@@ -260,7 +264,12 @@ def test_odd_names_are_cleaned_escaped_and_safe_in_spreadsheets(page):
     _, headers, votes = page.ask("GET", f"/o/{organiser}/votes.csv")
     assert b"attachment" in headers[b"content-disposition"]
     cells = [cell for row in csv.reader(io.StringIO(votes)) for cell in row]
-    assert not [cell for cell in cells if cell[:1] in ("=", "+", "-", "@", "\t", "\r")]
+    assert not [cell for cell in (*cells, *by_semicolons(votes)) if cell[:1] in ("=", "+", "-", "@", "\t", "\r")]
+
+
+def by_semicolons(table):
+    """Return the cells of a table as a spreadsheet has them where commas are decimal."""
+    return [cell.strip() for row in csv.reader(io.StringIO(table), delimiter=";") for cell in row]
 
 
 def multipart(*parts, boundary="b"):
