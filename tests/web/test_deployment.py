@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import sqlite3
+import tomllib
 import urllib.request
 from pathlib import Path
 
@@ -33,6 +34,17 @@ def test_commands_are_understood(name):
     given = serve.make_context("serve", options, help_option_names=["-h", "--help"]).params  # as cli has
     assert given["behind_proxy"]
     assert Path(given["database"]).is_absolute()
+
+
+def test_a_container_holds_what_is_installed_and_no_database():
+    root = DEPLOY.parents[1]
+    lines = re.findall(r"^COPY (.*)$", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)
+    copied = {name for line in lines for name in line.split()[:-1]}
+    assert all((root / name).exists() for name in copied)
+    project = tomllib.loads((root / "pyproject.toml").read_text())
+    (package,) = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    needed = {project["project"]["readme"], *project["project"]["license-files"], package.split("/")[0]}
+    assert copied == needed | {"pyproject.toml", "constraints.txt"}
 
 
 @pytest.mark.parametrize(
