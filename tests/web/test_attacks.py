@@ -20,11 +20,12 @@ import pytest
 from servers import Server
 from starlette.testclient import TestClient
 
+from veritally.web import app
 from veritally.web import links as links_module
 from veritally.web.answers import worked_out
 from veritally.web.app import application
 from veritally.web.decisions import Setup
-from veritally.web.limits import neighbourhood
+from veritally.web.limits import Limit, neighbourhood
 from veritally.web.store import Store
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -439,6 +440,19 @@ def test_odd_hosts_do_not_change_what_a_link_is_for(page, host):
 )
 def test_static_files_are_ours_alone(page, path):
     assert page.ask("GET", f"/static/{path}")[0] == 404
+
+
+@in_a_file
+def test_scripts_styles_and_what_there_is_not_are_limited_and_no_pages(store, monkeypatch):
+    monkeypatch.setattr(app, "Limit", lambda most, each_second: Limit(most / 100, each_second / 10_000))
+    client = TestClient(application(store))
+    for path, status in (("/static/page.js", 200), ("/static/report.css", 200), ("/static/x", 404), ("/nothing", 404)):
+        reply = client.get(path)
+        assert reply.status_code == status
+        assert reply.headers["x-content-type-options"] == "nosniff"
+    assert [client.get("/nothing").status_code for _ in range(26 + 4)] == [404] * 26 + [429] * 4
+    assert client.get("/static/page.js").status_code == 429
+    assert int(client.get("/nothing").headers["retry-after"]) >= 1
 
 
 def raw(port, *pieces, wait=2.0):

@@ -144,6 +144,14 @@ def test_names_that_stand_twice_are_told(client):
     assert "Ada had a link before" in added.text
 
 
+@in_a_file
+def test_so_many_links_that_they_have_no_pictures_say_so(client):
+    for number in (100, 101):
+        made = send(client, "/new", NEW | {"voters": "\n".join(f"v{k}" for k in range(number))}).text
+        assert ("QR code" in made.split("A link for each voter")[1].split("<ul")[0]) == (number > 100)
+        assert made.count("as a QR code") == (number if number <= 100 else 0)
+
+
 def test_links_open_in_a_new_tab_and_a_new_one_is_asked_for_twice(client):
     made = send(client, "/new", NEW | {"limit": "3"}).text
     opened = re.findall(r'<a class="link"[^>]*>', made)

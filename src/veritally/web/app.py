@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from veritally.errors import InputError
 from veritally.web import organiser, reader, voter
@@ -31,6 +32,7 @@ from veritally.web.store import Store
 LARGEST_FORM, LARGEST_FILE = 1_000_000, 20_000_000  # bytes
 _FIELDS = 2000
 _EVERY = 60  # seconds, in which decisions are closed that are overdue
+_TOO_MANY = "Too many requests at once. Wait a moment and try again."
 _OLD = "This page is too old, or not ours. Open your link again; nothing was changed."
 _log = logging.getLogger("veritally.web")
 
@@ -56,7 +58,7 @@ def application(store: Store, *, seconds: float = 60.0, gigabytes: float = 4.0, 
 class _Application:
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
-        self.by_address = Limit(600, 100)
+        self.by_address, self.of_anything = Limit(600, 100), Limit(3000, 500)  # a page comes with scripts and styles
         self.by_link, self.by_shared = Limit(60, 2), Limit(300, 30)  # a link is one person's, or many people's
         self.making = Limit(30, 0.2)  # of decisions and files, for each address
 
@@ -80,7 +82,7 @@ class _Application:
             at("/a/{secret}/{what}", reader.read_answer),
             Route("/static/report.css", _resource("style.css", "text/css")),
             Route("/static/report.js", _resource("page.js", "text/javascript")),
-            Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),
+            Mount("/static", _Static(directory=Path(__file__).parent / "static")),
         ]
         handlers: Mapping[Any, Any] = {
             HTTPException: self._refused,
@@ -90,6 +92,7 @@ class _Application:
             Exception: self._failed,
         }
         made = Starlette(routes=routes, exception_handlers=handlers, lifespan=self._life)
+        made.add_middleware(_Gate, self._turned_away)
         made.router.redirect_slashes = False  # it fails where an address is no text, and repeats secrets
         return made
 
@@ -139,11 +142,19 @@ class _Application:
         if not secret and request.method == "POST":
             wait = max(wait, self.making.wait(address))
         if wait:
-            later = {"retry-after": f"{wait + 1:.0f}"}
-            raise HTTPException(429, "Too many requests at once. Wait a moment and try again.", later)
+            raise HTTPException(429, _TOO_MANY, _later(wait))
         origin = request.headers.get("sec-fetch-site", "same-origin")
         if request.method == "POST" and origin not in ("same-origin", "none"):
             raise HTTPException(403, "This form was sent from another site. Open your link and send it from there.")
+
+    def _turned_away(self, request: Request) -> Response | None:
+        """Return what an address is told that asks too often, for whatever it is."""
+        wait = self.of_anything.wait(_address(request))
+        if not wait:
+            return None
+        response = self._say(429, "Not possible", _TOO_MANY)
+        response.headers.update(_later(wait))
+        return response
 
     # Refusals
 
@@ -169,6 +180,30 @@ class _Application:
     async def _failed(self, request: Request, problem: Exception) -> Response:
         _log.error("failed: %s", type(problem).__name__, exc_info=problem)
         return self._say(500, "Something went wrong", "It was not your fault. Try again.")
+
+
+class _Gate:
+    """Lets requests in, or answers them itself; also those of which no page would hear."""
+
+    def __init__(self, app: ASGIApp, turned_away: Callable[[Request], Response | None]) -> None:
+        self._app, self._turned_away = app, turned_away
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = self._turned_away(Request(scope)) if scope["type"] == "http" else None
+        await (response or self._app)(scope, receive, send)
+
+
+class _Static(StaticFiles):
+    """Scripts and styles, which are nothing else to a browser."""
+
+    def file_response(self, *given: Any, **named: Any) -> Response:
+        response = super().file_response(*given, **named)
+        response.headers["x-content-type-options"] = "nosniff"
+        return response
+
+
+def _later(wait: float) -> dict[str, str]:
+    return {"retry-after": f"{wait + 1:.0f}"}
 
 
 def _address(request: Request) -> str:

@@ -27,6 +27,8 @@ from veritally.web.kept import Decision
 from veritally.web.numbers import whole, written
 from veritally.web.reading import read_reading
 
+_MOST_PICTURES = 100  # QR codes, which take long to make
+
 
 def start(desk: Desk, asked: Asked) -> Response:
     """Show the first page."""
@@ -174,6 +176,7 @@ def _links(
         "table": table,
         "back": back,
         "told": told,
+        "most_pictures": _MOST_PICTURES,
     }
     return desk.show(asked, "links.html", setup=setup, **shown)
 
