@@ -9,6 +9,7 @@ import json
 import re
 import threading
 import time
+from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
@@ -16,6 +17,7 @@ import sqlalchemy as sa
 from forms import NEW, answer, ballot, links, numbers, send, set_up, stamp, vote
 from starlette.testclient import TestClient
 
+from veritally.web import links as links_module
 from veritally.web.answers import Answers, unclear
 from veritally.web.app import application
 from veritally.web.decisions import Setup, clean_text
@@ -479,6 +481,28 @@ def test_forms_need_a_stamp_of_their_own_page(client):
     assert response.status_code == 403
     elsewhere = client.post("/new", data=NEW, headers={"sec-fetch-site": "cross-site"})
     assert elsewhere.status_code == 403
+
+
+@in_a_file
+def test_what_was_open_for_days_is_shown_again_filled_in(client, store, monkeypatch):
+    organiser, (ada, _), (join,) = set_up(client, limit="3", title="Before")
+    pages = {path: stamp(client.get(path).text) for path in (f"/v/{ada}", f"/j/{join}", "/new", f"/o/{organiser}")}
+    fields = {path: ballot(client, path, {"Bats": 2}) | {"act": "submit"} for path in (f"/v/{ada}", f"/j/{join}")}
+    now = time.time()
+    monkeypatch.setattr(links_module, "time", SimpleNamespace(time=lambda: now + 3 * 86400))
+    for path, given in fields.items():
+        shown = client.post(path, data=given | {"stamp": pages[path]})
+        assert shown.status_code == 400
+        assert "open for more than a day" in shown.text
+        assert "<option selected>2</option>" in shown.text
+        assert store.number_of_ballots(store.by_organiser(organiser)) == (path[1] == "j")
+        assert "ballot is in" in client.post(path, data=given | {"stamp": stamp(shown.text)}).text
+    shown = client.post("/new", data=NEW | {"title": "Much to write", "stamp": pages["/new"]})
+    assert "open for more than a day" in shown.text
+    assert 'value="Much to write"' in shown.text
+    assert send(client, "/new", NEW).status_code == 200
+    late = client.post(f"/o/{organiser}/do", data={"stamp": pages[f"/o/{organiser}"], "act": "close"})
+    assert late.status_code == 403
 
 
 def test_secrets_do_not_stand_in_for_each_other(client):

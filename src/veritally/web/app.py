@@ -34,6 +34,7 @@ _FIELDS = 2000
 _EVERY = 60  # seconds, in which decisions are closed that are overdue
 _TOO_MANY = "Too many requests at once. Wait a moment and try again."
 _OLD = "This page is too old, or not ours. Open your link again; nothing was changed."
+_SHOWN_AGAIN = (organiser.new, voter.vote, voter.join)  # if the page is old, with what was written on it
 _log = logging.getLogger("veritally.web")
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
@@ -125,10 +126,12 @@ class _Application:
             secret = request.path_params.get("secret", "")
             self._admit(request, secret)
             form, file = await read(request) if request.method == "POST" else (None, None)
-            if form is not None and not self.desk.stamps.holds(secret, form.get("stamp", "")):
+            stamp = "" if form is None else form.get("stamp", "")
+            old = form is not None and not self.desk.stamps.holds(secret, stamp)
+            if old and not (page in _SHOWN_AGAIN and self.desk.stamps.are_ours(secret, stamp)):
                 raise HTTPException(403, _OLD)
             role, what = request.scope["path"].split("/")[1], request.path_params.get("what", "")
-            asked = Asked(str(request.base_url), role, secret, what, form, file, _address(request))
+            asked = Asked(str(request.base_url), role, secret, what, form, file, _address(request), old)
             return await asyncio.to_thread(page, self.desk, asked)
 
         return handle

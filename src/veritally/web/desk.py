@@ -19,6 +19,7 @@ from veritally.web.store import Store
 
 # An apostrophe before what would be calculated there, and one more before what has some: names stay different.
 _AFTER_SEMICOLON = (r"(;\s*)('*[=+\-@])", "${1}'${2}")
+OPEN_LONG = "this page was open for more than a day, so nothing was saved yet; look it over and send it again"
 NOWHERE = "This link leads nowhere. It may be incomplete, or was replaced or deleted; ask whoever sent it to you."
 
 
@@ -38,6 +39,8 @@ class Asked:
         The name and the content of a file that was sent.
     address
         What counts as one address, of who asks.
+    old
+        Whether the page was open for so long that what was sent should be looked over.
     """
 
     base: str
@@ -47,6 +50,7 @@ class Asked:
     form: Mapping[str, str] | None = None
     file: tuple[str, bytes] | None = None
     address: str = ""
+    old: bool = False
 
     @property
     def link(self) -> str:

@@ -22,7 +22,7 @@ from veritally.web.decisions import (
     read_setup,
     repeated_names,
 )
-from veritally.web.desk import Asked, Desk, csv
+from veritally.web.desk import OPEN_LONG, Asked, Desk, csv
 from veritally.web.kept import Decision
 from veritally.web.numbers import whole, written
 from veritally.web.reading import read_reading
@@ -41,6 +41,8 @@ def new(desk: Desk, asked: Asked) -> Response:
     problem = field = ""
     if asked.form is not None:
         try:
+            if asked.old:
+                raise InputError(OPEN_LONG)
             setup = read_setup(form)
             names = read_field(form, "alternatives", lambda text: read_names(text, "alternatives", MOST_ALTERNATIVES))
             people = read_field(form, "voters", lambda text: read_names(text, "voters", MOST_VOTERS))

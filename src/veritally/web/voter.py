@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from veritally.errors import InputError
 from veritally.web.decisions import counted, read_ballot
-from veritally.web.desk import NOWHERE, Asked, Desk
+from veritally.web.desk import NOWHERE, OPEN_LONG, Asked, Desk
 from veritally.web.kept import ClosedError, Decision, full
 from veritally.web.links import new_secret
 from veritally.web.numbers import written
@@ -72,6 +72,8 @@ def _ballot(
         filled = {} if hidden else _filled(given)
         return desk.show(asked, "ballot.html", filled=filled, problem="", field="", **shown)
     try:
+        if asked.old:
+            raise InputError(OPEN_LONG)
         read = read_ballot(form, decision.setup, alternatives)
     except InputError as mistake:
         return desk.show(
