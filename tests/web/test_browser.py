@@ -5,6 +5,7 @@ import datetime
 import io
 import re
 import shutil
+import time
 from urllib.parse import urlsplit
 
 import pytest
@@ -20,6 +21,7 @@ expect = sync_api.expect
 
 POSTERS = ("Bats", "Ice", "Moss")
 TEN = (*POSTERS, "Roofs", "Salt", "Seeds", "Soil", "Stars", "Tides", "A title that is too long for its own poster")
+VOTES = b"voter,alternative,rank,count\na,x,1,3\na,y,2,3\nb,x,1,2\nb,y,2,2\n"
 PHONE = {"viewport": {"width": 375, "height": 720}, "has_touch": True, "is_mobile": True}
 QUIET = ("--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync")
 PATIENCE = 30_000  # milliseconds, for an answer on a machine that is busy
@@ -31,6 +33,7 @@ SMALL_TARGETS = """() => [...document.querySelectorAll("button, select, input:no
     }).map(element => element.outerHTML.slice(0, 100))"""
 FOCUSED = """() => {
     const element = document.activeElement;
+    if (element === document.body) return "";
     return element.getAttribute("aria-label") ?? `${element.id} ${element.value ?? ""} ${element.textContent}`;
 }"""
 
@@ -160,8 +163,16 @@ def drag(page, name, over):
 def follow(page, name):
     """Open a link of the page of links; return the new tab."""
     with page.context.expect_page() as opened:
-        page.get_by_role("link", name=name).click()
+        page.get_by_role("link", name=name).first.click()
     return opened.value
+
+
+def until(page, holds):
+    """Wait until something holds; a page lets no code of ours wait there."""
+    end = time.monotonic() + PATIENCE / 1000
+    while not holds():
+        assert time.monotonic() < end
+        page.wait_for_timeout(100)
 
 
 def announced(page):
@@ -241,10 +252,7 @@ def test_a_whole_decision_by_keyboard_alone(visit):
     tab_to(page, "Make the links")
     keys.press("Enter")
     expect(page.get_by_role("heading", name="A link for each voter")).to_be_visible()
-    tab_to(page, "/v/")
-    with page.context.expect_page() as opened:
-        keys.press("Enter")
-    page = opened.value
+    made, page = page, open_by_key(page, "/v/")
     keys = page.keyboard
 
     expect(page.get_by_text("Ballot of Ada")).to_be_visible()
@@ -276,16 +284,60 @@ def test_a_whole_decision_by_keyboard_alone(visit):
     keys.press("Enter")
     expect(page.locator("#voted")).to_be_focused()
 
+    page = open_by_key(made, "/o/")
+    keys = page.keyboard
+    expect(page.get_by_text("1 of 1 have voted")).to_be_visible()
+    tab_to(page, "Read the answer")
+    keys.press("Enter")
+    expect(page.locator("#answer")).to_contain_text(second, timeout=PATIENCE)
+    tab_to(page, "Back to the decision")
+    keys.press("Enter")
+    expect(page.get_by_role("heading", name="Change")).to_be_visible()
+    tab_to(page, "Close voting")  # what opens, then the button in it
+    keys.press("Enter")
+    tab_to(page, "close Close voting")
+    keys.press("Enter")
+    expect(page.get_by_text("Voting is over")).to_be_visible()
+
+
+def open_by_key(page, link):
+    """Open a link of the page of links by keyboard; return the new tab."""
+    page.bring_to_front()
+    tab_to(page, link)
+    with page.context.expect_page() as opened:
+        page.keyboard.press("Enter")
+    return opened.value
+
 
 def _number(page, name):
     return card(page, name).get_by_label("Seen").get_attribute("name").removeprefix("seen-")
 
 
-def test_ten_alternatives_on_a_phone(visit, make, server):
-    organiser, links = make(TEN, text="Please look at them on Tuesday.", deadline="2040-05-31T17:00", limit=5)
-    page = visit(links["Ada"], **PHONE)
+def require_fit(page):
+    """Refuse what is too wide for a phone, or too small for a finger."""
+    page.wait_for_load_state()
     assert page.evaluate(TOO_WIDE) == []
     assert page.evaluate(SMALL_TARGETS) == []
+
+
+def test_a_whole_decision_about_ten_alternatives_on_a_phone(visit, server):
+    page = visit("/", **PHONE)
+    require_fit(page)
+    page.get_by_role("link", name="Set up a decision").tap()
+    page.get_by_label("What is to be decided?").fill("Best poster")
+    page.get_by_label("Anything to tell voters").fill("Please look at them on Tuesday.")
+    page.get_by_label("Alternatives, one a line").fill("\n".join(TEN))
+    page.get_by_label("Voters, one a line").fill("Ada\nBen")
+    page.get_by_label("at most so many people").fill("5")
+    page.get_by_label("I can read each ballot").tap()
+    page.get_by_label("Voters can read the answer").tap()
+    page.get_by_label("Voting ends at").fill("2040-05-31T17:00")
+    require_fit(page)
+    page.get_by_role("button", name="Make the links").tap()
+    require_fit(page)
+    organiser = urlsplit(page.locator("a.link").first.get_attribute("href")).path
+    page = follow(page, "/v/")
+    require_fit(page)
     assert page.evaluate("document.documentElement.scrollHeight") < 3 * 720
     chosen = [name for name, _ in ranks(page)]
     for name in chosen:
@@ -300,6 +352,9 @@ def test_ten_alternatives_on_a_phone(visit, make, server):
     page.get_by_role("button", name="Submit").tap()
     expect(page.locator("#voted")).to_be_visible()
     assert votes(page, server, organiser)[("Ada", chosen[-1])] == "1"
+    page.get_by_role("link", name="Read the answer").tap()
+    expect(page.locator("#answer")).to_contain_text(chosen[-1], timeout=PATIENCE)
+    require_fit(page)
 
 
 def _drag_by_touch(page, name, y):
@@ -316,8 +371,7 @@ def _drag_by_touch(page, name, y):
     touch("touchStart", box["y"] + 20)
     touch("touchMove", box["y"])
     touch("touchMove", y)
-    while page.evaluate("scrollY"):
-        page.wait_for_timeout(50)
+    until(page, lambda: page.evaluate("scrollY") == 0)
     touch("touchMove", y)
     touch("touchEnd")
     session.detach()
@@ -340,9 +394,13 @@ def test_without_javascript(visit, server):
     expect(page.locator("#problem")).to_contain_text("rank at least one alternative")
     vote(page, "Moss", "Ice")
     page.get_by_role("link", name="Read the answer").click()
-    while page.locator("#answer").count() == 0:
-        page.wait_for_timeout(300)
-        page.reload()
+    expect(page.locator("meta[http-equiv]")).to_have_count(0)  # nothing moves under who reads slowly
+
+    def has_come():
+        page.get_by_role("link", name="Look for a newer answer").click()
+        return page.locator("#answer").count()
+
+    until(page, has_come)
     expect(page.locator("#answer")).to_contain_text("Moss")
 
 
@@ -501,8 +559,7 @@ def test_who_reads_the_small_print_is_not_interrupted(visit, make, keep):
 
 def test_a_vote_file_leads_to_the_answer(visit):
     page = visit("/")
-    content = b"voter,alternative,rank,count\na,x,1,3\na,y,2,3\nb,x,1,2\nb,y,2,2\n"
-    file = {"name": "posters.csv", "mimeType": "text/csv", "buffer": content}
+    file = {"name": "posters.csv", "mimeType": "text/csv", "buffer": VOTES}
     page.get_by_label("A file of votes").set_input_files(file)
     page.get_by_role("button", name="Read the answer").click()
     expect(page.get_by_role("heading", name="posters")).to_be_visible()
@@ -551,9 +608,23 @@ def states(make, keep, server):
         page.goto(base + links[""])
         vote(page, "Moss", "Ice")
 
-    def answer(page, base):
-        page.goto(f"{base}{voted}/answer")
-        expect(page.locator("#answer")).to_be_visible(timeout=PATIENCE)
+    unsaved, once = make(readable=False)
+    keep(once["Ada"])
+    server.store.close_voting(server.store.by_organiser(unsaved.removeprefix("/o/")))
+    shared = server.store.share(server.store.by_organiser(voted.removeprefix("/o/")))
+    file = server.store.upload(Setup("posters"), "posters.csv", VOTES)
+    bad = server.store.upload(Setup("posters"), "posters.csv", b"who,what\na,x\n")
+
+    def answer(link):
+        def reach(page, base):
+            page.goto(f"{base}{link}/answer")
+            expect(page.locator("#answer")).to_be_visible(timeout=PATIENCE)
+
+        return reach
+
+    def unread(page, base):
+        page.goto(f"{base}/o/{bad}/answer")
+        expect(page.get_by_text("posters.csv: ")).to_be_visible(timeout=PATIENCE)
 
     def nothing(page, base):
         page.goto(f"{base}{over}/answer")
@@ -583,7 +654,12 @@ def states(make, keep, server):
         "review": review,
         "receipt": receipt,
         "closed": _open(late["Ada"]),
-        "answer": answer,
+        "organise, hidden and closed": _open(unsaved),
+        "answer": answer(voted),
+        "answer, shared": answer(f"/a/{shared}"),
+        "answer of a file": answer(f"/o/{file}"),
+        "answer of a file, unread": unread,
+        "file": _open(f"/o/{file}"),
         "answer, none": nothing,
         "said": _open("/v/nobody"),
         "answer, busy": busy,  # for ever, from then on
