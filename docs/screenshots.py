@@ -46,6 +46,8 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         look = {"color_scheme": "light", "locale": "en-GB", "timezone_id": "Europe/Berlin"}
         organiser = browser.new_context(viewport=WIDE, **look).new_page()
+        organiser.goto(base)
+        take(organiser, "start")
         links = set_up(organiser, base)
         for name in list(VOTES)[:-1]:
             voter = browser.new_context(viewport=WIDE, **look).new_page()
@@ -64,7 +66,51 @@ def main() -> None:
         organiser.get_by_role("link", name="Read the answer").click()
         organiser.get_by_text("6 ballots. Voting is open").wait_for()
         take(organiser, "answer", 860)
+        take_hidden(organiser, phone, base)
+        take_file(organiser, base)
         browser.close()
+
+
+def take_hidden(organiser: Any, phone: Any, base: str) -> None:
+    """Take the pages of a hidden ballot, of one by the open link, and of a decision that is closed."""
+    organiser.goto(f"{base}/new")
+    organiser.get_by_label("What is to be decided?").fill(TITLE)
+    organiser.get_by_label("Alternatives, one a line").fill("\n".join(POSTERS))
+    organiser.get_by_label("Voters, one a line").fill("Ada")
+    organiser.get_by_label("at most so many people").fill("20")
+    organiser.get_by_role("button", name="Make the links").click()
+    own, joined, ada = (link.get_attribute("href") for link in organiser.locator("a.link").all())
+    fill(phone, ada, *VOTES["Ada"])
+    submit(phone)
+    take(phone, "thanks")
+    fill(phone, joined, *VOTES["Ben"])
+    phone.get_by_role("button", name="Look it over").click()
+    phone.get_by_role("button", name="Submit").click()
+    phone.locator("a.link").wait_for()
+    take(phone, "receipt")
+    organiser.goto(own)
+    organiser.locator("summary", has_text="Close voting").click()
+    organiser.get_by_role("button", name="Close voting").click()
+    organiser.locator("summary", has_text="Save the votes").click()
+    take(organiser, "over")
+    phone.goto(ada)
+    take(phone, "closed")
+
+
+def take_file(page: Any, base: str) -> None:
+    """Take the answer to a file of votes."""
+    page.goto(base)
+    names = {poster[0]: poster for poster in POSTERS}
+    rows = [
+        f"{name},{names[initial]},{k + 1},1" for name, (order, _) in VOTES.items() for k, initial in enumerate(order)
+    ]
+    content = "\n".join(["voter,alternative,rank,count", *rows]).encode()
+    page.get_by_label("A file of votes").set_input_files(
+        {"name": "posters.csv", "mimeType": "text/csv", "buffer": content}
+    )
+    page.get_by_role("button", name="Read the answer").click()
+    page.locator("#answer").wait_for()
+    take(page, "file", 1100)
 
 
 @contextmanager
