@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from functools import cache
 from itertools import chain, islice
 from multiprocessing.connection import wait as wait_for
+from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 from veritally.checks import whole
@@ -87,21 +88,25 @@ def require_sendable(work: Any) -> None:
 @contextmanager
 def processes(workers: int) -> Iterator[Executor]:
     """Yield so many processes of our own, for work that comes in several rounds; they end here, whatever they do."""
-    pool = _Processes(workers, multiprocessing.get_context("spawn"), _enter)
+    pool = Processes(workers, multiprocessing.get_context("spawn"), end_with_parent)
     try:
         yield pool
     except BrokenProcessPool as error:
         remedy = "use fewer workers if memory is short, and put the main part of a script under"
         raise InputError(f"a worker process ended unexpectedly; {remedy} if __name__ == '__main__'") from error
     finally:  # also when interrupted, or when nobody wants the rest
-        own = list((getattr(pool, "_processes", None) or {}).values())
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in own:
+        for process in pool.give_up():
             process.terminate()
 
 
-class _Processes(ProcessPoolExecutor):
+class Processes(ProcessPoolExecutor):
     """Processes whose libraries leave the other cores to each other, unless a user has said otherwise."""
+
+    def give_up(self) -> list[BaseProcess]:
+        """Take no more work, and wait for none; return the processes that are to be ended."""
+        own = list((getattr(self, "_processes", None) or {}).values())
+        self.shutdown(wait=False, cancel_futures=True)
+        return own
 
     def submit(self, function: Callable[..., R], /, *arguments: Any, **named: Any) -> Future[R]:
         """Hand a piece of work out; for the first few, a process starts, which takes the environment of this one."""
@@ -172,14 +177,16 @@ def _versions() -> dict[str, str]:
     return versions("veritally", "numpy", "scipy")
 
 
-def _enter() -> None:
-    """Leave interruptions to the parent, and do not outlive it."""
+def end_with_parent(*last: Callable[[], object]) -> None:
+    """In a process of ours: leave interruptions to the parent, and do not outlive it, but do this at last."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
 
     def follow() -> None:
         if parent is not None:
             wait_for([parent.sentinel])
+        for do in last:
+            do()
         os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()

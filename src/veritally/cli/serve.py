@@ -1,7 +1,6 @@
 """``veritally serve``: the page."""
 
 import ipaddress
-import os
 import signal
 import socket
 import sys
@@ -11,7 +10,6 @@ import click
 
 from veritally.cli.screen import say
 from veritally.errors import InputError, quoted
-from veritally.work import THREADS
 
 _HERE = "127.0.0.1,::1"
 _MISSING = "the page needs further packages; install them with: pip install 'veritally[web]'"
@@ -86,8 +84,6 @@ def serve(
         server_header=False,
         timeout_graceful_shutdown=10,
     )
-    for library in THREADS:  # answers are worked out on one core, so that pages have the others
-        os.environ.setdefault(library, "1")
     sys.setswitchinterval(0.0005)  # seconds; pages that wait for the database soon have their turn again
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # uvicorn raises it again, which would end all at once
     try:

@@ -4,17 +4,14 @@ import asyncio
 import contextlib
 import logging
 import multiprocessing
-import multiprocessing.process
 import multiprocessing.util
 import os
 import secrets
 import shutil
 import tempfile
-import threading
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
@@ -24,6 +21,7 @@ from veritally.web.decisions import Setup, counted
 from veritally.web.kept import Decision
 from veritally.web.store import Store
 from veritally.web.turns import Turns
+from veritally.work import Processes, end_with_parent
 
 _log = logging.getLogger("veritally.web")
 _FRAME = "the frame: "  # what readers call the rows of a decision
@@ -165,7 +163,7 @@ class Answers:
         self._store, self._seconds, self._gigabytes = store, seconds, gigabytes
         self._running: dict[int, asyncio.Task[None]] = {}
         self._asking: Counter[str] = Counter()
-        self._worker: ProcessPoolExecutor | None = None
+        self._worker: Processes | None = None
         self._folder = Path()  # for files of the worker, which makes it
         self._turns = Turns()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -235,7 +233,7 @@ class Answers:
         if self._worker is None:
             self._folder = Path(tempfile.gettempdir(), f"veritally-{secrets.token_hex(16)}")
             spawn = multiprocessing.get_context("spawn")
-            self._worker = ProcessPoolExecutor(1, spawn, _prepare_worker, (self._gigabytes, self._folder))
+            self._worker = Processes(1, spawn, _prepare_worker, (self._gigabytes, self._folder))
         upload = None
         if decision.upload is not None:
             suffix = Path(decision.upload).suffix.lower()
@@ -259,11 +257,10 @@ class Answers:
         """End the process, also in the middle of its work, and remove its files."""
         worker, self._worker = self._worker, None
         if worker is not None:
-            for process in list((getattr(worker, "_processes", None) or {}).values()):
+            for process in worker.give_up():
                 with contextlib.suppress(OSError):
                     process.kill()
                     process.join(1)  # or it could still write
-            worker.shutdown(wait=False, cancel_futures=True)
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
@@ -277,12 +274,4 @@ def _prepare_worker(gigabytes: float, folder: Path) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     folder.mkdir(mode=0o700)
     multiprocessing.util.Finalize(None, shutil.rmtree, (folder,), {"ignore_errors": True}, exitpriority=1)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_with, args=(parent, folder), daemon=True).start()
-
-
-def _end_with(parent: multiprocessing.process.BaseProcess, folder: Path) -> None:
-    parent.join()
-    shutil.rmtree(folder, ignore_errors=True)  # it had no time to, if it was killed
-    os._exit(1)
+    end_with_parent(lambda: shutil.rmtree(folder, ignore_errors=True))  # the parent had no time to, if it was killed
