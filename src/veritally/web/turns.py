@@ -19,7 +19,12 @@ class Turns:
         if self._taken:
             mine = asyncio.get_running_loop().create_future()
             self._waiting.setdefault(name, deque()).append(mine)
-            await mine
+            try:
+                await mine
+            except asyncio.CancelledError:
+                if not mine.cancelled():  # it had just got the turn
+                    self._hand_on()
+                raise
         self._taken = True
         try:
             yield
