@@ -227,3 +227,16 @@ def test_columns_that_nobody_recognises(votes):
         votes("wer,was,wie\nu,A,1\nu,B,2\n")
     with pytest.raises(vt.InputError, match=r"--columns 'voter=reviewer,alternative=the thing,value=rating'$"):
         votes("rating,reviewer,the thing\n1,a,x\n2,a,y\n")
+
+
+@pytest.mark.filterwarnings("ignore::veritally.InputNote")
+def test_the_alternative_alone_is_said(votes):
+    text = f"reviewer,paper,score,confidence\n{CONFIDENT.partition(chr(10))[2]}"
+    assert vt.to_frame(votes(text, columns={"alternative": "paper"})).equals(vt.to_frame(votes(text)))
+
+
+@pytest.mark.filterwarnings("ignore::veritally.InputNote")
+def test_a_title_that_is_said_to_be_the_alternative_and_stands_for_several(votes):
+    text = "reviewer,paper,title,rating\nu,1,X,6\nu,2,Y,3\nv,3,X,8\n"
+    with pytest.warns(vt.InputWarning, match="'X' has several of the column paper: 1, 3; these are counted as one"):
+        votes(text, columns={"alternative": "title"})

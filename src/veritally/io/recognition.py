@@ -215,7 +215,8 @@ def _warn_of_merged(source: Source, alternative: str) -> None:
     """Point out alternatives that a user calls by names that several share, such as titles."""
     if alternative != "alternative" or alternative not in source.place.columns:
         return
-    codes = [name for name in source.table.columns if key(name) in OTHER_NAMES["alternative"][0]]
+    others = [name for name in source.table.columns if name != alternative]
+    codes = [name for name in others if key(name) in OTHER_NAMES["alternative"][0]]
     for code in codes[:1]:
         several = source.table.group_by(alternative).agg(pl.col(code).unique(maintain_order=True))
         several = several.filter(pl.col(code).list.len() > 1)
