@@ -1,5 +1,7 @@
 """Columns with other names than ours: said, or recognised."""
 
+from itertools import combinations
+
 import polars as pl
 import pytest
 
@@ -229,10 +231,50 @@ def test_columns_that_nobody_recognises(votes):
         votes("rating,reviewer,the thing\n1,a,x\n2,a,y\n")
 
 
+BATTLE = '{{"question": {}, "judge": "{}", "model_a": "{}", "model_b": "{}", "verdict": "{}"}}\n'
+MAPPED = {
+    "tidy": ("voter,alternative,rank\nu,A,1\nu,B,2\nv,B,1\nv,A,2\n", "voter alternative rank"),
+    "reviews": (f"reviewer,paper,score,confidence\n{CONFIDENT.partition(chr(10))[2]}", "reviewer paper score"),
+    "titles": ("reviewer,paper,title,rating\nu,1,X,6\nu,2,Y,3\nv,1,X,8\n", "reviewer paper rating"),
+    "looks": ("judge,model,prompt,score\nu,A,q,7\nu,B,q,5\nu,A,r,6\nv,A,q,6\n", "judge model score prompt"),
+    "log": (
+        '{"judge": "u", "item": "q", "scores": {"A": 7, "B": 5}}\n{"judge": "v", "item": "q", "scores": {"A": 3}}\n',
+        "judge _ _ item",
+    ),
+    "words": (
+        "".join(
+            f'{{"judge": "{judge}", "question": "{question}", "verdict": "{word}"}}\n'
+            for judge, question, word in ("uqy", "vqn", "ury")
+        ),
+        "judge _ _ _ question",
+    ),
+    "wide": ("reviewer,A,B\nu,7,6\nv,4,-1\n", "reviewer"),
+    "orders": ("juror,ballot\nu,A > B\nv,B > A\n", "juror _ _ _ _ ballot"),
+    "comparisons": ("annotator,a,b,preferred\nu,X,Y,X\nv,Y,Z,tie\n", "annotator _ _ _ _ _ a b preferred"),
+    "battles": (
+        BATTLE.format(0, "u", "X", "Y", "A") + BATTLE.format(1, "v", "Y", "X", "tie"),
+        "judge _ _ _ _ _ model_a model_b verdict",
+    ),
+}
+MAPPED_ROLES = ("voter", "alternative", "value", "item", "decision", "order", "left", "right", "winner")
+
+
+@pytest.mark.parametrize("form", MAPPED)
 @pytest.mark.filterwarnings("ignore::veritally.InputNote")
-def test_the_alternative_alone_is_said(votes):
-    text = f"reviewer,paper,score,confidence\n{CONFIDENT.partition(chr(10))[2]}"
-    assert vt.to_frame(votes(text, columns={"alternative": "paper"})).equals(vt.to_frame(votes(text)))
+def test_some_columns_are_said_and_the_others_recognised(votes, form):
+    text, names = MAPPED[form]
+    name = "log.jsonl" if text.startswith("{") else "votes.csv"
+    said = {role: own for role, own in zip(MAPPED_ROLES, names.split(), strict=False) if own != "_"}
+    said = {"rank" if own == "rank" else role: own for role, own in said.items()}
+    expected = votes(text, name)
+    for number in range(1, len(said) + 1):
+        for roles in combinations(said, number):
+            if {"voter", "alternative", "value"} <= set(roles) and form in ("reviews", "looks"):
+                continue  # a table that is complete without the others
+            found = votes(text, name, columns={role: said[role] for role in roles})
+            assert repr(found) == repr(expected)
+            assert vt.to_frame(found).equals(vt.to_frame(expected))
+            assert found.groups == expected.groups
 
 
 @pytest.mark.filterwarnings("ignore::veritally.InputNote")

@@ -3,6 +3,7 @@
 import difflib
 import warnings
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,9 @@ _SIDES = (
     *((stem + a, stem + b) for a, b in (("a", "b"), ("1", "2"), ("left", "right")) for stem in _STEMS),
     ("a", "b"),
 )
+_ANY_SIDES = (*_SIDES, *(("left", b) for _, b in _SIDES), *((a, "right") for a, _ in _SIDES))  # where one is mapped
+# What the outcome may be called where two are compared, beside the names in columns.py.
+_VERDICTS = ("verdict", "judgement", "judgment", "favourite", "favorite", "better", "answer")
 # What may stand for an outcome, beside the name of the winner. The first of each line are so whatever alternatives are
 # called; the others only if no alternative has that name.
 _WORDS = {
@@ -84,15 +88,35 @@ def is_known(role: str, name: str) -> bool:
 def sides(table: pl.DataFrame) -> tuple[str, str] | None:
     """Return the columns with the two that are compared, if there are such."""
     keys = {key(name): name for name in table.columns}
-    for a, b in _SIDES:
+    for a, b in _ANY_SIDES:
         if a in keys and b in keys:
             found = keys[a], keys[b]
             if any(table[name].dtype.is_nested() for name in found):
                 continue
-            if (a, b) == ("a", "b") and any(mostly_numbers(table[name]) for name in found):  # alternatives themselves
+            if {a, b} & {"a", "b"} and any(mostly_numbers(table[name]) for name in found):  # alternatives themselves
                 continue
             return found
     return None
+
+
+def likely_sides(table: pl.DataFrame) -> tuple[str, str] | None:
+    """Return the columns with the two that are compared: by their names, or by what stands in them."""
+    if (named := sides(table)) is not None:
+        return named
+    texts = [name for name in table.columns if table[name].dtype == pl.String and not mostly_numbers(table[name])]
+    sets = {name: set(table[name].drop_nulls().unique()) for name in texts}
+    for one, other in combinations(texts, 2):  # which name the same things, never the same one in a row
+        shared = sets[one] & sets[other]
+        if len(shared) > 1 and 2 * len(shared) >= len(sets[one] | sets[other]) and (table[one] != table[other]).all():
+            return one, other
+    return None
+
+
+def verdict(table: pl.DataFrame, sides: tuple[str, str]) -> str | None:
+    """Return the column that says which of two was better, where it is called verdict or the like."""
+    called = {key(name): name for name in table.columns if table[name].dtype == pl.String}
+    found = (called[name] for name in _VERDICTS if name in called)
+    return next((name for name in found if are_outcomes(table, sides, name)), None)
 
 
 def one_hot(table: pl.DataFrame) -> pl.Series | None:

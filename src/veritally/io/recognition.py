@@ -5,7 +5,6 @@ import shlex
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import combinations
 
 import polars as pl
 
@@ -50,7 +49,8 @@ def is_complete(table: pl.DataFrame) -> bool:
         return "voter" in names and not names.isdisjoint({"rank", "value"})
     if comparisons.recognised(table):
         return comparisons.has_voters(table)
-    return "order" in names and table["order"].dtype == pl.String and table["order"].str.contains("[>=]").any()
+    is_order = {"order", "voter"} <= names and table["order"].dtype == pl.String
+    return is_order and table["order"].str.contains("[>=]").any()
 
 
 def tidy(source: Source, said: Options) -> Source | None:
@@ -106,6 +106,8 @@ def compared(source: Source) -> Source | None:
         table = table.with_columns(outcome.alias("winner"))
         source = source.with_table(table, "winner_model_a, winner_model_b and winner_tie are read as winner")
     winner = meant("winner", source, taken=sides)
+    if winner is None or not comparisons.are_outcomes(table, sides, winner):
+        winner = comparisons.verdict(table, sides) or winner
     if winner is None or (mostly_numbers(table[winner]) and not comparisons.are_outcomes(table, sides, winner)):
         return None
     names["winner"] = winner
@@ -125,13 +127,17 @@ def ordered(source: Source) -> Source | None:
     for name in source.table.columns:
         column = source.table[name]
         is_text = column.dtype == pl.String and column.count()
-        if key(name) in ("ranking", "ballot", "ordering", "preferences") and is_text and column.str.contains(">").all():
+        if (
+            key(name) in ("order", "ranking", "ballot", "ordering", "preferences")
+            and is_text
+            and column.str.contains(">").all()
+        ):
             names = {"order": name}
             voter = meant("voter", source, taken=(name,))
             names |= {} if voter is None else {"voter": voter}
-            own = [own for own in ("decision", "multiplicity", "group") if own in source.table.columns]
-            table = source.table.select(*_called(names), *own)
-            return source.with_table(table, taken_for(names))
+            optional = ("decision", "multiplicity", "group", "confidence")
+            table = source.table.select(*_called(names), *(own for own in optional if own in source.table.columns))
+            return source.with_table(table, *filter(None, [taken_for(names)]))
     return None
 
 
@@ -149,11 +155,13 @@ def problem(source: Source, needs: str) -> InputError:
         found |= {role: choice[0]} if choice else {}
         free = [column for column in free if column not in found.values()]
     example = {role: found.get(role, "…") for role in ("voter", "alternative", "value") if found.get(role) != role}
-    if (pair := _compared_columns(table)) is not None:
-        example = pair
+    if (sides := comparisons.likely_sides(table)) is not None:
+        example = {"left": sides[0], "right": sides[1], "winner": _outcome(source, sides)}
         needs = "left, right and winner, since it seems to hold comparisons"
-    remedy = f"if they have other names, say so: {option(example)}"
-    return InputError(f"{name}: found the columns {first_few(table.columns, 12)}; needs {needs}; {remedy}")
+    given = source.place.columns  # what the file calls what the user has mapped
+    remedy = f"if they have other names, say so: {option({role: given.get(own, own) for role, own in example.items()})}"
+    columns = first_few([given.get(column, column) for column in table.columns], 12)
+    return InputError(f"{name}: found the columns {columns}; needs {needs}; {remedy}")
 
 
 def _words(column: str) -> list[str]:
@@ -170,16 +178,15 @@ def _is_aside(column: str) -> bool:
     return key(column) == "" or bool(words and words[-1] in _ASIDE)
 
 
-def _compared_columns(table: pl.DataFrame) -> dict[str, str] | None:
-    """Return two columns that name the same things, never the same one in a row, and a column of few words."""
-    texts = [name for name in table.columns if table[name].dtype == pl.String and not mostly_numbers(table[name])]
-    sets = {name: set(table[name].drop_nulls().unique()) for name in texts}
-    for one, other in combinations(texts, 2):
-        shared = sets[one] & sets[other]
-        if len(shared) > 1 and 2 * len(shared) >= len(sets[one] | sets[other]) and (table[one] != table[other]).all():
-            few = [name for name in texts if name not in (one, other) and len(sets[name]) <= len(shared) + _FEW_WORDS]
-            return {"left": one, "right": other, "winner": few[0] if few else "…"}
-    return None
+def _outcome(source: Source, sides: tuple[str, str]) -> str:
+    """Return the column that may say which of two was better: one that does, else one of few words, not the voter."""
+    table = source.table
+    texts = [name for name in table.columns if table[name].dtype == pl.String and name not in sides]
+    telling = [name for name in texts if comparisons.are_outcomes(table, sides, name)]
+    most = len(set(table[sides[0]]) & set(table[sides[1]])) + _FEW_WORDS
+    voters = candidates("voter", source)
+    few = [name for name in texts if name not in voters and table[name].drop_nulls().n_unique() <= most]
+    return next(iter((*telling, *few)), "…")
 
 
 def _called(names: Mapping[str, str]) -> list[pl.Expr]:

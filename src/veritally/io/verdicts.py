@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from veritally.errors import InputError, quoted
+from veritally.io import comparisons
 from veritally.io.columns import Source, candidates, key, meant, option, taken_for
 from veritally.votes.labels import first_few
 
@@ -36,21 +37,40 @@ def unfolded(source: Source, words: Sequence[str] | None = None) -> Source | Non
     return None if columns else _plain(source, words)
 
 
-def word_column(source: Source) -> tuple[str, str, str] | None:
-    """Return the columns of the judge, the question and the word of each verdict; None where these are other votes."""
+def word_column(source: Source, words: Sequence[str] | None = None) -> tuple[str, str, str] | None:
+    """Return the columns of the judge, the question and the word of each verdict; None where these are other votes.
+
+    Where ``words`` of the whole table are given, these are known to be no comparisons.
+    """
     table = source.table
     named = [name for name in table.columns if key(name) in _PLAIN and table[name].dtype in (pl.String, pl.Boolean)]
     voter = next(iter(candidates("voter", source)), None) if named else None
     decision = "decision" if "decision" in table.columns else next(iter(candidates("item", source)), None)
     if voter is None or decision is None or len(named) != 1 or {"left", "right", "rank", "value"} & set(table.columns):
         return None
-    return None if candidates("alternative", source, taken=(voter, named[0], decision)) else (voter, decision, named[0])
+    if candidates("alternative", source, taken=(voter, named[0], decision)):
+        return None
+    return None if words is None and _is_of_two(table, decision, named[0]) else (voter, decision, named[0])
+
+
+def _is_of_two(table: pl.DataFrame, decision: str, said: str) -> bool:
+    """Whether words say which of two in the same row was better, rather than answer a question."""
+    sides = comparisons.likely_sides(table)
+    if sides is None:
+        return False
+    if sides != comparisons.sides(table):  # which are so called by nobody: the words have to fit
+        return comparisons.are_outcomes(table, sides, said)
+    if not all(key(name).startswith("option") for name in sides):
+        return True
+    # The options of a question are its own; what is compared comes back in other questions.
+    both = pl.concat([table.select(pl.col(decision), pl.col(name).cast(pl.String).alias("name")) for name in sides])
+    return both[decision].n_unique() == 1 or both.unique()["name"].is_duplicated().any()
 
 
 def _plain(source: Source, words: Sequence[str] | None) -> Source | None:
     """Turn a word for each judge and question, such as yes or no, into the judge's favourite among all such words."""
     table = source.table
-    columns = word_column(source)
+    columns = word_column(source, words)
     if columns is None:
         return None
     voter, decision, said = columns
