@@ -1,8 +1,11 @@
 """Reports: what a page says is what the outcome says, and it needs nothing but itself."""
 
 import json
+import math
 import re
+import shutil
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -122,8 +125,8 @@ def test_a_file_with_one_decision_is_reported_in_full(page):
 def test_a_chance_is_not_rounded_to_a_level_that_it_misses(page):
     profile = vt.read("examples/committee.csv")
     text = words(page(vt.decide(profile, choose=8)))
-    assert re.search(r"Borderline, chosen: .*Paper B \(< 95%\)", text)
-    assert "Paper B < 95% borderline" in text
+    assert re.search(r"Borderline, chosen: .*Paper B \(94\.\d+%\)", text)
+    assert re.search(r"Paper B 94\.\d+% borderline", text)
 
 
 def test_an_explanation_is_made_once():
@@ -252,6 +255,22 @@ def test_a_gate_of_many_decisions_names_those_that_are_unsure(run, tmp_path):
     assert result.exit_code == 1
     assert len([json.loads(line) for line in result.stdout.splitlines()]) == 2
     assert re.search(r"Not sure enough \(90% required\): 1 of 2 decisions: b \(\d+%\)\.", result.stderr)
+
+
+def test_a_gate_says_the_error_of_a_chance_that_is_close_to_what_is_required(run, tmp_path):
+    shutil.copy(Path(__file__).parents[2] / "examples/clinics.csv", tmp_path / "votes.csv")
+    best = json.loads(run("--json").stdout)["p_best"]["Gamma"]
+    error = 100 * math.sqrt(best * (1 - best) / 1024)
+    closed = run("--require-sure", best + 0.001)
+    assert closed.exit_code == 1
+    assert f"being best: Gamma ({best:.1%} ± {error:.1f}%, from 1,024 draws)." in closed.stderr
+    just = run("--require-sure", best - 0.001)
+    assert just.exit_code == 0
+    assert f"only just sure enough ({100 * best - 0.1:g}% required): Gamma ({best:.1%} ± {error:.1f}%" in just.stderr
+    for level, code in ((best - 0.05, 0), (best + 0.05, 1)):  # here other draws decide nothing
+        clear = run("--require-sure", level)
+        assert clear.exit_code == code
+        assert "±" not in clear.stderr
 
 
 def test_a_tie_at_the_cut_is_not_sure_enough(run, tmp_path):

@@ -192,7 +192,13 @@ Examples:
     type=click.Choice(["error", "first", "random"]),
     help="How to settle a tie. Default: report it as a tie.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, help="For random tie-breaks and stochastic rules.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    help="For random tie-breaks, stochastic rules and the draws that chances come from: another seed moves these "
+    "by about half a percentage point.",
+)
 @click.option("--samples", type=click.IntRange(min=1), help="Draws per voter, for top-monte-carlo.")
 @click.option(
     "--points", metavar="N,N,…", help="Points for each position, as many as alternatives, best first; for positional."

@@ -11,6 +11,7 @@ from veritally.arrays import Array
 
 LEVEL = 0.95
 SURE_LEVELS = (LEVEL, 1 - LEVEL)  # in for sure and out
+DRAWS = 1024  # of the posterior, from which chances come
 CLEAR = (1 + LEVEL) / 2  # the probability from which on one is clearly better: its distance's interval leaves 0 out
 
 
@@ -110,6 +111,7 @@ def stacked(beliefs: list[Belief], batch: tuple[int, ...], order: Array | None =
 
 
 DISTANCES = ("distance", "distance_low", "distance_high")
+_MOST_DIGITS = 6
 _AXES = {
     "mean": 1,
     "deviation": 1,
@@ -129,16 +131,28 @@ def percent(share: float, levels: Sequence[float] = ()) -> str:
     >>> percent(0.283), percent(0.999), percent(0.001)
     ('28%', '> 99%', '< 1%')
     >>> percent(0.947), percent(0.947, [0.95]), percent(0.053, [0.05]), percent(0.053, [0.9])
-    ('95%', '< 95%', '> 5%', '5%')
+    ('95%', '94.7%', '5.3%', '5%')
     """
     for level in levels:
         if level > share and (round(share, 2) >= level or share > 0.995) and level > 0.5:
-            return f"< {100 * level:g}%"
+            return apart(share, level)
         if level < share and (round(share, 2) <= level or share < 0.005) and level < 0.5:
-            return f"> {100 * level:g}%"
+            return apart(share, level)
     if share > 0.995:
         return "> 99%"
     return "< 1%" if share < 0.005 else f"{share:.0%}"
+
+
+def apart(share: float, level: float) -> str:
+    """Write a probability with as many digits as show on which side of a level it is, at least one.
+
+    >>> apart(0.948, 0.95), apart(0.94976, 0.95), apart(0.951, 0.95)
+    ('94.8%', '94.98%', '95.1%')
+    """
+    for digits in range(1, _MOST_DIGITS):
+        if np.sign(round(share, digits + 2) - level) == np.sign(share - level):
+            return f"{share:.{digits}%}"
+    return f"{'<' if share < level else '>'} {100 * level:g}%"
 
 
 def smallest_set(p_best: Array, level: float = LEVEL) -> list[int]:

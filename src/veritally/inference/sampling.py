@@ -12,7 +12,7 @@ from operator import itemgetter
 import numpy as np
 
 from veritally.arrays import Array, Random, namespace, ndtri
-from veritally.inference.belief import Belief, stacked, summarised
+from veritally.inference.belief import DRAWS, Belief, stacked, summarised
 from veritally.inference.dispersion import geometric_mean
 from veritally.inference.gibbs import sample, saturation, within_reach
 from veritally.inference.linear import inverse_root
@@ -22,7 +22,6 @@ from veritally.model.means import VoterMeans
 from veritally.votes.ballots import Ballots
 from veritally.votes.rankings import Ordinal
 
-_DRAWS = 1024
 _STREAM = 11  # of random numbers
 _SATURATED = 5.0  # from which on votes repeat each other, so that exact draws are needed
 _LINE = 2.5  # and from which on they are taken for two alternatives, where they are quick
@@ -49,7 +48,7 @@ def believe(ballots: Ballots, posterior: PosteriorMixture, winner: Array, seed: 
     flat = ballots.map(lambda x: np.asarray(x).reshape(math.prod(batch), *x.shape[len(batch) :]))
     found = _flat(posterior, len(batch))
     winners = np.broadcast_to(np.asarray(winner), batch).ravel()
-    size = max(1, _CELLS // (_DRAWS * found.moments.mean.shape[0] * flat.mask.shape[-1]))
+    size = max(1, _CELLS // (DRAWS * found.moments.mean.shape[0] * flat.mask.shape[-1]))
     kind = flat.composition()
     places = [np.flatnonzero(kind == own) for own in np.unique(kind)]
     pieces = [own[start : start + size] for own in places for start in range(0, len(own), size)]
@@ -134,7 +133,7 @@ def normal_p_best(posterior: PosteriorMixture, mask: Array, size: int, seed: int
     return xp.sum(weight[..., None] * xp.sum(first, axis=0), axis=0) / len(draws)
 
 
-def lattice(coordinates: int, seed: int, draws: int = _DRAWS) -> Array:
+def lattice(coordinates: int, seed: int, draws: int = DRAWS) -> Array:
     """Return points that fill a cube evenly, ``(coordinate, draw)``, within 0 and 1, moved about by the seed.
 
     Coordinates do not depend on how many there are. Beyond those that the lattice has, they are in random order.

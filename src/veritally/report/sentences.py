@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from veritally.explain import Explanation
-from veritally.inference.belief import CLEAR, LEVEL, SURE_LEVELS, Belief, percent
+from veritally.inference.belief import CLEAR, DRAWS, LEVEL, SURE_LEVELS, Belief, apart, percent
 from veritally.inference.pooling import POOLED
 from veritally.inference.scale import PooledNoise
 from veritally.outcome import Outcome
@@ -19,6 +19,7 @@ from veritally.votes.description import claims
 _WORTH_SAYING = 0.01  # of a probability
 _LEAST_SHARE = 0.005  # of the noise, that belongs to items
 _FEWEST = 2  # alternatives
+_CLOSE = 3  # standard errors, within which other draws may say otherwise
 _NAMED = 3  # voters on each side of the lead
 _LOST = 0.05  # voters, which shared errors take at least to be worth a word
 ROUNDING = 1e-9  # of the largest contribution
@@ -219,11 +220,28 @@ def shortfall(outcome: Outcome, required: float) -> str | None:
         k : k + 1
     ]
     missing = f"Not sure enough ({100 * required:g}% required). Chance of being {what}: "
-    missing += f"{join_names(with_chances(outcome, short, [required]))}."
+    missing += f"{join_names([f'{name} ({gate_chance(outcome, sure[name], required)})' for name in short])}."
     if not rivals:
         return missing
     few = [*rivals[: _MOST_NEAR - 1], f"{len(rivals) - _MOST_NEAR + 1} others"] if len(rivals) > _MOST_NEAR else rivals
     return f"{missing} Missing: evidence that separates {join_names(short)} from {join_names(few)}."
+
+
+def gate_chance(outcome: Outcome, share: float, required: float) -> str:
+    """Write a chance beside the level that is required; with its standard error where that may decide."""
+    if not is_close(outcome, share, required):
+        return percent(share, [required])
+    return f"{apart(share, required)} ± {_standard_error(share):.1%}, from {DRAWS:,} draws"
+
+
+def is_close(outcome: Outcome, share: float, required: float) -> bool:
+    """Whether a chance comes from draws, and other draws may put it on the other side of a level."""
+    return outcome.belief is not None and abs(share - required) < _CLOSE * _standard_error(share)
+
+
+def _standard_error(share: float) -> float:
+    """Return the standard error of a chance that comes from independent draws; ours are at least as good."""
+    return math.sqrt(share * (1 - share) / DRAWS)
 
 
 def pooled(outcome: Outcome) -> list[str]:
