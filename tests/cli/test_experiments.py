@@ -205,3 +205,19 @@ def test_a_single_decision_is_valid_json(tmp_path):
     result = run("compare", "--votes", tmp_path / "v.csv", "--truth", tmp_path / "t.csv", "--rules", "borda", "--json")
     row = json.loads(result.output, parse_constant=pytest.fail)
     assert (row["regret"], row["se"], row["instances"]) == (0, None, 1)
+
+
+def test_the_default_rule_is_compared_where_votes_are_few(files, tmp_path):
+    votes, truth = files
+    few = "".join(line for line in votes.read_text().splitlines(keepends=True) if line.startswith(("decision", "d1,")))
+    (tmp_path / "few.csv").write_text(few)
+    result = run("compare", "--votes", tmp_path / "few.csv", "--truth", truth)
+    assert "posterior" in result.stdout.split("Left out")[0]
+    assert "Left out, because they are slower: mle and score. To add one: --rules all,mle." in result.stdout
+    assert "One decision cannot tell rules apart" in result.stdout
+    assert run("simulate", votes, truth, "--voters", 11, "--instances", 100, "--force").exit_code == 0
+    many = run("compare", "--votes", votes, "--truth", truth).stdout
+    assert "Left out, because they are slower: posterior, mle and score." in many
+    assert "cannot tell" not in many
+    named = run("compare", "--votes", tmp_path / "few.csv", "--truth", truth, "--rules", "borda").stdout
+    assert "posterior" not in named

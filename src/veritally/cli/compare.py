@@ -24,6 +24,7 @@ from veritally.cli.progress import progress_bar
 from veritally.cli.screen import say
 from veritally.cluster import connected
 from veritally.errors import InputError
+from veritally.records import join_names
 
 if TYPE_CHECKING:
     from veritally.datasets import Dataset
@@ -47,7 +48,8 @@ Examples:
 @click.option(
     "--rules",
     metavar="NAME,NAME…",
-    help="Rules to compare. Default: all that can use the votes, except posterior, mle and score, which are slower.",
+    help="Rules to compare. Default: all that can use the votes, except mle and score, which are slower, and "
+    "posterior, unless it decides the votes of --votes within seconds.",
 )
 @click.option("--votes", "file", metavar="FILE", help="A vote file to compare on, instead of simulated votes.")
 @click.option(
@@ -191,8 +193,11 @@ def _print(comparison: "Comparison | Sweep", data: "Dataset | None", by_default:
         print_sweep(comparison)
     else:
         print_comparison(comparison)
+        if comparison.instances == 1:
+            click.echo("One decision cannot tell rules apart: which of them choose better, only several can show.")
     if by_default:
-        click.echo("Left out, because they are slower: posterior, mle and score. To add one: --rules all,posterior.")
+        slow = [name for name in ("posterior", "mle", "score") if name not in comparison.rules]
+        click.echo(f"Left out, because they are slower: {join_names(slow)}. To add one: --rules all,{slow[0]}.")
     if data is not None:
         click.echo(f"{data.name}: {data.summary}. {data.licence}, {data.attribution}.")
 

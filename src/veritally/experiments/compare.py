@@ -23,11 +23,14 @@ from veritally.model.simulation import Backend, Trials, checked_seed
 from veritally.plots import PAGE
 from veritally.records import framed
 from veritally.rules.protocol import Rule
-from veritally.votes.ballots import Kind
+from veritally.votes.ballots import Ballots, Kind
 from veritally.votes.profile import Profile
+from veritally.votes.rankings import Rankings
 from veritally.work import check_executor, check_workers
 
 _BASELINES = ("borda", "plurality")
+_WITH_POSTERIOR = ("all", "posterior")
+_FEW, _FEW_RANKED = 10_000, 1000  # votes, which posterior decides within a few seconds: rankings take it longest
 _EXCHANGES = 1  # the stream of those who exchange counts, beside that of tie breakers
 _CONFIDENCE = 0.975  # of the one-sided bound within which a rule may be the best
 
@@ -209,9 +212,9 @@ def compare(
         For votes that are not simulated: the true quality of each alternative of each decision, as an array
         ``(..., alternative)``, a truth file or a data frame.
     rules
-        Names of rules, in a list or separated by commas. Default: all that can use the votes, except ``posterior``,
-        ``mle`` and ``score``, which are slower. ``borda+`` means all its variants; ``top-monte-carlo:samples=1000``
-        sets a parameter.
+        Names of rules, in a list or separated by commas. Default: all that can use the votes, except ``mle`` and
+        ``score``, which are slower, and ``posterior``, unless the votes are your own and so few that it takes seconds.
+        ``borda+`` means all its variants; ``top-monte-carlo:samples=1000`` sets a parameter.
     baseline
         The rule to compare the others with, by paired differences. Default: ``borda``, or else the first rule.
     clusters
@@ -249,7 +252,10 @@ def compare(
     if truth is not None or isinstance(votes, Profile | Trials | Dataset):
         if vary is not None:
             raise InputError("vary is for scenarios, from which votes can be simulated anew")
-        return _compare_on_votes(LabelledVotes.of(votes, truth, clusters, changes, seed), rules, baseline, times, seed)
+        labelled = LabelledVotes.of(votes, truth, clusters, changes, seed)
+        if rules is None and truth is not None and _are_few(labelled.ballots, times + 1):
+            rules = _WITH_POSTERIOR
+        return _compare_on_votes(labelled, rules, baseline, times, seed)
     if times or clusters is not None:
         raise InputError("placebo and clusters need votes, not a scenario; make some with vt.simulate first")
     chosen = scenario(votes, **changes)
@@ -260,6 +266,12 @@ def compare(
     sums = _sum_chunks([chunk for plan in plans for chunk in plan], workers, executor, progress)
     comparisons = [Comparison(rule_set, total, named, one.voters) for total, one in zip(sums, scenarios, strict=True)]
     return comparisons[0] if vary is None else Sweep(quantity, levels, tuple(comparisons))
+
+
+def _are_few(ballots: Ballots, times: int) -> bool:
+    """Whether posterior decides these votes so many times within seconds."""
+    most = _FEW_RANKED if isinstance(ballots, Rankings) else _FEW
+    return bool(times * np.asarray(ballots.counts).size <= most)
 
 
 def _usable(rules: Iterable[str | Rule] | None, scenarios: Sequence[Scenario]) -> Iterable[str | Rule | Entry] | None:
