@@ -293,7 +293,11 @@ def test_messages_of_files(votes, case):
 def test_messages_of_other_sources(votes, tmp_path):
     with pytest.raises(vt.InputError, match="there is no such file"):
         vt.read(tmp_path / "missing.csv")
-    with pytest.raises(vt.InputError, match="is a folder"):
+    with pytest.raises(vt.InputError, match="is a folder; give a vote file; decide --out takes a folder of Parquet"):
+        vt.read(tmp_path)
+    (tmp_path / "b.parquet").touch()
+    (tmp_path / "a.parquet").touch()
+    with pytest.raises(vt.InputError, match=r"is a folder; give a vote file, such as .*a\.parquet; decide --out"):
         vt.read(tmp_path)
     with pytest.raises(vt.InputError, match="not a readable Parquet file"):
         votes(b"PAR1 and then nonsense", name="votes.parquet")

@@ -2,6 +2,7 @@
 
 import importlib
 import io
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -222,8 +223,10 @@ def _opened(source: str | PathLike[str], what: str) -> _File:
         except FileNotFoundError:
             raise InputError(f"{name}: there is no such file") from None
         except IsADirectoryError:
+            parts = sorted(path.glob("*.parquet")) if what == "vote" else []
+            one = f", such as {shlex.quote(str(parts[0]))}" if parts else ""
             also = "; decide --out takes a folder of Parquet files" if what == "vote" else ""
-            raise InputError(f"{name}: is a folder; give a {what} file{also}") from None
+            raise InputError(f"{name}: is a folder; give a {what} file{one}{also}") from None
         except OSError as error:
             raise InputError(f"{name}: cannot be read ({error.strerror or error})") from error
     if not data.strip():
