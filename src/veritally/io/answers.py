@@ -1,21 +1,29 @@
 """Answers: what is known, of some decisions, about which alternative was right."""
 
+import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from veritally.arrays import Array
-from veritally.errors import InputError, quoted
+from veritally.errors import InputError, InputNote, quoted
 from veritally.io import frames, spelling
-from veritally.io.columns import Source, candidates
-from veritally.io.numbers import plain_numbers
+from veritally.io.columns import Source, candidates, key, taken_for
+from veritally.io.numbers import mostly_numbers, plain_numbers
 from veritally.io.votes import load
 from veritally.votes.labels import find, first_few
 from veritally.votes.profile import Profile
 
 _COLUMNS = ("decision", "alternative", "truth", "best")
+# What else columns are called, as ``key`` writes it.
+_IDS = ("id", "decisionid", "case", "caseid")
+_BEST = (
+    *("answer", "rightanswer", "correct", "correctanswer", "gold", "goldanswer", "goldlabel", "goldstandard", "truth"),
+    *("groundtruth", "label", "target", "winner", "solution", "expected"),
+)
 
 
 def read_answers(source: Any, profile: Profile) -> Array:
@@ -25,8 +33,8 @@ def read_answers(source: Any, profile: Profile) -> Array:
     ----------
     source
         The path of a file or a data frame: with the columns ``decision``, ``alternative`` and ``truth``, a number that
-        is larger for better; or with ``decision`` and ``best``. Or a dictionary with the best alternative of each
-        decision.
+        is larger for better; or with ``decision`` and ``best``. Names such as ``question`` and ``answer`` are
+        recognised, and a note says so. Or a dictionary with the best alternative of each decision.
     profile
         The votes, many decisions, whose names the answers are matched to.
 
@@ -75,8 +83,11 @@ def answers_in(source: Any) -> tuple[pl.DataFrame, frames.Place]:
         source = pl.DataFrame({"decision": [str(d) for d in source], "best": [str(best) for best in source.values()]})
     table, place = load(source, "answers")
     table = table.rename(frames.plain_names(table.columns, _COLUMNS))
-    if "decision" not in table.columns and len(items := candidates("item", Source(table, place))) == 1:
-        table = table.rename({items[0]: "decision"})  # the question, as logs of judges have it
+    names = _other_names(table, place)
+    if any(role != name for role, name in names.items()):
+        warnings.warn(f"{place.name}: {taken_for(names)}", InputNote, stacklevel=3)
+        table = table.rename({name: role for role, name in names.items()})
+        place = replace(place, columns=dict(place.columns) | names)
     wanted = _wanted(table)
     if not set(wanted) <= set(table.columns):
         found = first_few(table.columns, 12)
@@ -89,6 +100,31 @@ def answers_in(source: Any) -> tuple[pl.DataFrame, frames.Place]:
     for column in wanted[:2]:
         frames.coded(table[column], place)
     return table, place
+
+
+def _other_names(table: pl.DataFrame, place: frames.Place) -> dict[str, str]:
+    """Return the column for each of our names that a table lacks, where one alone can be meant.
+
+    >>> _other_names(pl.DataFrame({"Question": ["q1"], "answer": ["A"], "points": [3]}), frames.Place("f", "row", [1]))
+    {'decision': 'Question', 'best': 'answer'}
+    """
+    names: dict[str, str] = {}
+
+    def look(role: str, found: list[str]) -> None:
+        if role not in table.columns and len(found := [name for name in found if name not in names.values()]) == 1:
+            names[role] = found[0]
+
+    source = Source(table, place)
+    look("decision", candidates("item", source) or _called(table, _IDS))
+    if "truth" in table.columns and mostly_numbers(table["truth"]):
+        look("alternative", candidates("alternative", source, taken=tuple(names.values())))
+    elif not candidates("alternative", source, taken=tuple(names.values())):
+        look("best", _called(table, _BEST))
+    return names
+
+
+def _called(table: pl.DataFrame, names: tuple[str, ...]) -> list[str]:
+    return [name for name in table.columns if key(name) in names]
 
 
 def _wanted(table: pl.DataFrame) -> tuple[str, ...]:
