@@ -163,3 +163,8 @@ def test_the_picture_of_the_first_page_is_that_of_the_example(tmp_path):
     now, shown = (re.findall("<!-- (.*?) -->", path.read_text()) for path in (drawn, DOCS / "assets" / "clinics.svg"))
     assert now == shown
     assert (DOCS / "assets" / "clinics.svg").stat().st_size < 100_000
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))], ids=lambda path: path.name)
+def test_pages_install_from_the_folder(path):
+    assert not re.search(r"pip install '?veritally", path.read_text(encoding="utf-8")), "no package index has it yet"
