@@ -16,7 +16,7 @@ from veritally.explain import among_best
 from veritally.inference.belief import DISTANCES, SURE_LEVELS, Belief, percent
 from veritally.inference.ordering import clear_tiers, tied_places
 from veritally.panel.learned import LearnedPanel
-from veritally.votes.labels import Labels, visible
+from veritally.votes.labels import Labels, counted, visible
 from veritally.votes.profile import Profile
 from veritally.votes.values import Values
 
@@ -337,7 +337,7 @@ def alternatives_table(outcome: "Outcome") -> tuple[Table, str]:
         for row in rows[:_MOST_ROWS]
     ]
     more = f", the best {_MOST_ROWS} of them below" if len(rows) > _MOST_ROWS else ""
-    caption = f"{outcome.rule}: {outcome.voters} voters, {len(rows)} alternatives{more}"
+    caption = f"{outcome.rule}: {counted(outcome.voters, 'voter')}, {counted(len(rows), 'alternative')}{more}"
     return Table.of(["", "alternative", *numbers.values()], cells, texts=2, sortable=False), caption
 
 

@@ -129,6 +129,13 @@ def test_a_chance_is_not_rounded_to_a_level_that_it_misses(page):
     assert re.search(r"Paper B 94\.\d+% borderline", text)
 
 
+def test_one_voter_is_not_called_voters(page):
+    outcome = vt.decide(vt.Profile(ranks=[[1, 2]], alternatives=["A", "B"]), "borda")
+    assert "1 voter, 2 alternatives" in words(page(outcome))
+    assert "1 voter, 2 alternatives" in repr(outcome.profile)
+    assert "1 voters" not in words(page(outcome)) + outcome._repr_html_()
+
+
 def test_an_explanation_is_made_once():
     outcome = vt.decide(REVIEWS)
     assert outcome.explain() is outcome.explain()

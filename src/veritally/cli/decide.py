@@ -101,8 +101,8 @@ Examples:
     "required",
     type=click.FloatRange(0, 1, max_open=True),
     metavar="PROBABILITY",
-    help="Exit with code 1 if the answer is less sure than this, and say what is missing. Sure means: each chosen "
-    "alternative is among the best with at least this probability.",
+    help="Exit with code 1 if the answer (of many decisions, any one) is less sure than this, and say what is missing. "
+    "Sure means: each chosen alternative is among the best with at least this probability.",
 )
 @click.option(
     "--ballots",

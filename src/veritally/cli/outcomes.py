@@ -13,7 +13,7 @@ from veritally.inference.belief import Belief, percent
 from veritally.outcome import Outcome
 from veritally.records import chosen_text, place_chance, titled
 from veritally.report import sentences
-from veritally.votes.labels import visible
+from veritally.votes.labels import counted, visible
 from veritally.votes.profile import Profile
 
 _BAR, _SHORT = 30, 20  # characters
@@ -92,7 +92,10 @@ def _summary(outcome: Outcome) -> tuple[str, ...]:
 
 def _print_single(console: Console, outcome: Outcome, explain: bool) -> None:
     console.print(
-        Text(f"By {sentences.method(outcome)}: {sentences.voters(outcome)}, {len(outcome.alternatives)} alternatives")
+        Text(
+            f"By {sentences.method(outcome)}: {sentences.voters(outcome)}, "
+            f"{counted(len(outcome.alternatives), 'alternative')}"
+        )
     )
     console.print(_scores(console, outcome) if outcome.belief is None else _beliefs(console, outcome, outcome.belief))
     explanation = outcome.explain()

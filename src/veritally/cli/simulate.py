@@ -11,6 +11,7 @@ from veritally.cli.screen import say
 from veritally.errors import InputError
 from veritally.files import refuse_to_replace, write_together
 from veritally.model.simulation import simulate as simulate_
+from veritally.votes.labels import counted
 
 _EXAMPLES = """\b
 Examples:
@@ -52,9 +53,8 @@ def simulate(votes: str, truth: str, instances: int, seed: int, force: bool, **o
     with held(paths[0]), held(paths[1]):  # so that votes and truth are of the same drawing
         write_together(files)
     say(
-        f"Wrote {instances} decision{'s' if instances > 1 else ''} of {scenario.voters} voters on "
-        f"{scenario.alternatives} alternatives "
-        f"({scenario.votes}) to {votes}, and the truth to {truth}",
+        f"Wrote {counted(instances, 'decision')} of {counted(scenario.voters, 'voter')} on "
+        f"{counted(scenario.alternatives, 'alternative')} ({scenario.votes}) to {votes}, and the truth to {truth}",
         err=True,
     )
 

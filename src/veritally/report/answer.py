@@ -13,7 +13,7 @@ from veritally.outcome import Outcome
 from veritally.records import chosen_text, place_chance, plain_means, seen_by, titled
 from veritally.report import sentences
 from veritally.versions import versions
-from veritally.votes.labels import visible
+from veritally.votes.labels import counted, visible
 
 _MOST_DECISIONS = 100  # that are shown in full
 _MOST_VOTERS, _FEW_VOTERS = 200, 30  # rows of a table of voters, and how many are shown unasked
@@ -250,7 +250,7 @@ def _warnings(outcome: Outcome, origin: Origin) -> list[Block]:
 def _settings(outcome: Outcome, origin: Origin) -> list[Block]:
     """Say what is needed to repeat it."""
     profile = outcome.profile
-    size = f"{profile.shape[-2]:,} voters, {profile.shape[-1]:,} alternatives"
+    size = f"{counted(profile.shape[-2], 'voter')}, {counted(profile.shape[-1], 'alternative')}"
     decisions = f"{profile.batch[0]:,} decisions, up to " if profile.batch and profile.batch[0] > 1 else ""
     facts = {
         "Votes": origin.source,

@@ -36,6 +36,15 @@ def first_few(names: Sequence[Any], most: int, word: Callable[[Any], str] = shor
     return ", ".join(texts) + more
 
 
+def counted(number: int, what: str) -> str:
+    """Write how many there are of something.
+
+    >>> counted(1, "voter"), counted(1200, "voter")
+    ('1 voter', '1,200 voters')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 class EachNames(Sequence[tuple[Any, ...]]):
     """A tuple of names for each decision, made when it is asked for: of millions of decisions most never are.
 

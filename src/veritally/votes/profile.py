@@ -14,7 +14,7 @@ from veritally.errors import InputError, InputWarning, quoted
 from veritally.votes.ballots import Ballots, Kind, SingleKind, frozen
 from veritally.votes.forms import votes_given
 from veritally.votes.items import Items
-from veritally.votes.labels import Labels, find
+from veritally.votes.labels import Labels, counted, find
 from veritally.votes.pairs import Pairs
 from veritally.votes.pref_voting import election
 from veritally.votes.top import TopChoices
@@ -296,8 +296,11 @@ class Profile:
         return self.shape[-2]
 
     def __repr__(self) -> str:
-        decisions = f"{' × '.join(map(str, self.batch))} decisions, " if self.batch else ""
-        return f"Profile({decisions}{self.shape[-2]} voters, {self.shape[-1]} alternatives, {self.kind})"
+        decisions = (
+            f"{' × '.join(map(str, self.batch))} decision{'' if self.batch == (1,) else 's'}, " if self.batch else ""
+        )
+        voters, alternatives = counted(self.shape[-2], "voter"), counted(self.shape[-1], "alternative")
+        return f"Profile({decisions}{voters}, {alternatives}, {self.kind})"
 
     # Coarsening
 
