@@ -1,6 +1,7 @@
 """Long work: answers come as they are found, with how far it is and a quicker way."""
 
 import json
+import time
 from importlib import import_module
 
 import numpy as np
@@ -86,6 +87,32 @@ def test_logs_say_how_much_is_left(votes, monkeypatch):
     result = run(votes)
     assert "Deciding votes.csv: " in result.stderr
     assert " left" in result.stderr
+
+
+def test_a_log_says_that_there_is_work_once_the_wait_is_felt(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "_FELT", 0.05)
+    for share, line in ((0.0, "Deciding …"), (0.04, "Deciding: 4% done")):
+        with progress.progress_bar("Deciding") as show:
+            show(share)
+            time.sleep(0.2)
+        assert capsys.readouterr().err == f"{line}\n"
+    with progress.progress_bar("Deciding") as show:
+        show(0.5)
+    time.sleep(0.2)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_log_says_only_what_is_new(capsys, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(progress, "_FELT", 2.0)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    with progress.progress_bar("Learning") as show:
+        for share in (0.0, 0.15, 0.3, 0.0, 0.15, 0.3, 0.0, 0.3, 0.45):  # a search that is tried three times
+            now[0] += 10
+            show(share)
+    said = capsys.readouterr().err.splitlines()
+    assert [line.partition(" done")[0] for line in said] == ["Learning: 15%", "Learning: 30%", "Learning: 45%"]
+    assert said[-1].endswith("about 2 min left")  # as 80 s, tries and all, were 45 %
 
 
 def test_a_tie_that_must_be_settled_is_told_before_anything_is_printed(tmp_path, monkeypatch):

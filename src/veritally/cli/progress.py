@@ -40,7 +40,7 @@ def progress_bar(what: str) -> Iterator["ProgressDisplay"]:
     try:
         yield display
     finally:
-        display.hide()
+        display.close()
 
 
 class _Bar:
@@ -79,26 +79,49 @@ class _Bar:
         """Leave the terminal to others until there is more to show."""
         self.progress.stop()
 
+    def close(self) -> None:
+        """Leave the terminal to others."""
+        self.hide()
+
 
 class _Log:
-    """Lines for a log; none for what is over within two seconds."""
+    """Lines for a log: one once the wait is felt, and one after each tenth of the work; none for what is over by then.
+
+    What goes back, as a search that is tried again from another start does, gets no line until it has come further
+    than before.
+    """
 
     def __init__(self, what: str) -> None:
-        self.what, self.shown = what, 0.0
+        self.what, self.start = what, time.monotonic()
+        self.share = self.shown = 0.0
         self.before: float | None = None  # what an earlier run has done
+        self.timer = threading.Timer(_FELT, self._first)
+        self.timer.daemon = True
+        self.timer.start()
 
     def hide(self) -> None:
         """Leave lines where they are."""
 
+    def close(self) -> None:
+        """Say no more."""
+        self.timer.cancel()
+
     def __call__(self, share: float, note: str = "") -> None:
-        if self.before is None or share < self.shown:  # another piece of work
+        if self.before is None or self.share >= 1 > share:  # another piece of work
             self.before, self.shown, self.start = share, share, time.monotonic()
+        self.share = share
         spent = time.monotonic() - self.start
         if spent > _FELT and share < 1 and share - self.shown >= _STEP:
+            self.timer.cancel()
             left = spent * (1 - share) / (share - self.before)
             also = f" ({note})" if note else ""
             say(f"{self.what}: {share:.0%} done, about {duration(left)} left{also}", err=True)
             self.shown = share
+
+    def _first(self) -> None:
+        """Say that there is work; how long it takes cannot be known yet."""
+        say(f"{self.what}: {self.share:.0%} done" if round(self.share, 2) else f"{self.what} …", err=True)
+        self.shown = max(self.shown, self.share)
 
 
 ProgressDisplay: TypeAlias = _Bar | _Log
