@@ -129,6 +129,18 @@ def test_a_chance_is_not_rounded_to_a_level_that_it_misses(page):
     assert re.search(r"Paper B 94\.\d+% borderline", text)
 
 
+def test_parts_of_a_lead_in_sigma_are_said_in_leads_and_others_in_their_unit():
+    clinics = vt.decide(vt.read("examples/clinics.csv"))
+    explanation = clinics.explain()
+    part = explanation.contributions["Clinic 4"] / explanation.lead
+    said = " ".join(sentences.decided_by(clinics, explanation))
+    assert f"Decided by Clinic 4 ({part:+.0%})" in said
+    assert "about what part of the lead of Gamma over Delta is lost without that voter" in said
+    assert "in scores" not in said
+    borda = vt.decide(clinics.profile, "borda")
+    assert "%" not in " ".join(sentences.decided_by(borda, borda.explain()))
+
+
 def test_one_voter_is_not_called_voters(page):
     outcome = vt.decide(vt.Profile(ranks=[[1, 2]], alternatives=["A", "B"]), "borda")
     assert "1 voter, 2 alternatives" in words(page(outcome))

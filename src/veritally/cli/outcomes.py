@@ -19,7 +19,6 @@ from veritally.votes.profile import Profile
 _BAR, _SHORT = 30, 20  # characters
 _TITLE = 32  # characters
 _SHOWN = 10  # voters from each end of a long list of contributions
-_MOST_LEADS = 5  # in one contribution, beyond which shares of the lead say little
 
 
 def print_outcomes(outcomes: Iterable[Outcome], profile: Profile, explain: bool) -> None:
@@ -198,9 +197,10 @@ def _contributions(console: Console, explanation: Explanation) -> Table:
     if len(shown) > 2 * _SHOWN:
         shown = [*shown[:_SHOWN], *shown[-_SHOWN:]]
     for name in shown:
-        share = f"{shares[name]:+.0%}" if shares and max(map(abs, shares.values())) < _MOST_LEADS else ""
+        share = f"{shares[name]:+.0%}" if shares and max(map(abs, shares.values())) < sentences.MOST_LEADS else ""
         colour = "green" if parts[name] > 0 else "red"
-        table.add_row(Text(str(name)), f"{parts[name]:+.4g}", share, _bar(parts[name], list(parts.values()), colour))
+        size = sentences.part_text(explanation, parts[name], digits=4)
+        table.add_row(Text(str(name)), size, share, _bar(parts[name], list(parts.values()), colour))
     if len(shown) < len(parts):
         rest = sum(parts.values()) - sum(parts[name] for name in shown)
         table.add_row(f"{len(parts) - len(shown)} others", f"{rest:+.4g}" if explanation.adds_up else "", "", "")

@@ -234,7 +234,8 @@ def _voters(outcome: Outcome, explanation: Explanation) -> list[Block]:
         name = profile.voters[i]
         row = [shown(str(name)), *([shown(str(group_of.get(str(name), "")))] if group_of else [])]
         row += [f"{np.count_nonzero(counts[i])}", f"{counts[i].sum():g}"]
-        row += [f"{own[name]:{form}}" for own, form in ((parts, "+.3g"), (without, ".1f"), (lenient, "+.2g")) if own]
+        row += [sentences.part_text(explanation, parts[name])] if parts else []
+        row += [f"{own[name]:{form}}" for own, form in ((without, ".1f"), (lenient, "+.2g")) if own]
         rows.append(row)
     more = f"The {_MOST_VOTERS} of {len(order)} voters who matter most." if len(order) > _MOST_VOTERS else ""
     table: list[Block] = [*([Paragraph(more)] if more else []), Table.of(header, rows, texts=2 if group_of else 1)]

@@ -20,6 +20,7 @@ _WORTH_SAYING = 0.01  # of a probability
 _LEAST_SHARE = 0.005  # of the noise, that belongs to items
 _FEWEST = 2  # alternatives
 _CLOSE = 3  # standard errors, within which other draws may say otherwise
+MOST_LEADS = 5  # in one contribution, beyond which parts of the lead say little
 _NAMED = 3  # voters on each side of the lead
 _LOST = 0.05  # voters, which shared errors take at least to be worth a word
 ROUNDING = 1e-9  # of the largest contribution
@@ -84,16 +85,36 @@ def decided_by(outcome: Outcome, explanation: Explanation) -> list[str]:
     whole = explanation.contributions
     least = ROUNDING * max(map(abs, whole.values()))
     parts = [(name, part) for name, part in whole.items() if abs(part) > least]
-    helped = [f"{name} ({part:+.3g})" for name, part in parts[:_NAMED] if part > 0]
-    hurt = [f"{name} ({part:+.3g})" for name, part in reversed(parts[-_NAMED:]) if part < 0]
+    helped = [f"{name} ({part_text(explanation, part)})" for name, part in parts[:_NAMED] if part > 0]
+    hurt = [f"{name} ({part_text(explanation, part)})" for name, part in reversed(parts[-_NAMED:]) if part < 0]
     lines.append(f"Decided by {join_names(helped or ['nobody'])}; against it: {join_names(hurt or ['nobody'])}.")
-    if not explanation.adds_up:
+    if not explanation.adds_up and in_leads(explanation):
+        about = "" if outcome.method.leaves_out_exactly else "about "
+        lead = f"the lead of {explanation.winner} over {explanation.runner_up}"
+        lines.append(f"Each number is {about}what part of {lead} is lost without that voter.")
+    elif not explanation.adds_up:
         unit = " in scores" if outcome.belief is not None and outcome.belief.in_sigma else ""
         size = f"{explanation.lead:.3g}{unit}" if unit else lead_text(outcome, explanation, 3)
         lead = f"the lead of {explanation.winner} over {explanation.runner_up} ({size})"
         about = "" if outcome.method.leaves_out_exactly else "about "
         lines.append(f"Each number is {about}what {lead} loses without that voter.")
     return lines
+
+
+def in_leads(explanation: Explanation) -> bool:
+    """Whether contributions are best said as parts of the lead.
+
+    So they are where the lead is shown in σ, which is not the unit of the contributions, unless it is next to nothing.
+    """
+    belief = explanation.outcome.belief
+    if explanation.adds_up or belief is None or not belief.in_sigma or not explanation.lead > 0:
+        return False
+    return max(map(abs, explanation.contributions.values())) < MOST_LEADS * explanation.lead
+
+
+def part_text(explanation: Explanation, part: float, digits: int = 3) -> str:
+    """Write what a voter does to the lead."""
+    return f"{part / explanation.lead:+.0%}" if in_leads(explanation) else f"{part:+.{digits}g}"
 
 
 def lead_text(outcome: Outcome, explanation: Explanation, digits: int = 4) -> str:
