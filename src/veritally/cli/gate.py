@@ -1,15 +1,19 @@
 """``--require-sure``: a gate for scripts, which stays shut where an answer is not sure enough."""
 
+import math
 from collections.abc import Iterable, Iterator
 
 import click
 
 from veritally.cli.screen import say
 from veritally.errors import InputError, short
+from veritally.inference.belief import DRAWS, LEVEL, apart, percent
 from veritally.outcome import Outcome
-from veritally.report.sentences import gate_chance, is_close, shortfall
+from veritally.records import join_names
+from veritally.report.sentences import MOST_NEAR
 
 _SHOWN = 8  # decisions named
+_CLOSE = 3  # standard errors, within which other draws may say otherwise
 
 
 class Gate:
@@ -36,11 +40,11 @@ class Gate:
             raise InputError(f"the rule {outcome.rule} does not say {what}; use --rule posterior with --require-sure")
         for name, one in outcome.singles():
             self._decisions += 1
-            if (missing := shortfall(one, required)) is not None:
-                self._unsure[str(name)] = gate_chance(one, one.sureness, required), missing
-            elif is_close(one, one.sureness, required):
+            if (missing := _shortfall(one, required)) is not None:
+                self._unsure[str(name)] = _chance(one, one.sureness, required), missing
+            elif _is_close(one, one.sureness, required):
                 what = short(one.ordered[one.choose - 1] if name is None else name)
-                self._close.append(f"{what} ({gate_chance(one, one.sureness, required)})")
+                self._close.append(f"{what} ({_chance(one, one.sureness, required)})")
 
     def close(self) -> None:
         """Exit with 1 if something was not sure enough, and say what is missing; say what only just was."""
@@ -65,3 +69,41 @@ def _listed(parts: list[str]) -> str:
     """List decisions, the first few of many."""
     more = [f"and {len(parts) - _SHOWN} more"] if len(parts) > _SHOWN else []
     return "; ".join([*parts[:_SHOWN], *more])
+
+
+def _shortfall(outcome: Outcome, required: float) -> str | None:
+    """Say what is missing for all of the chosen to be so sure; None if nothing is."""
+    if len(outcome.chosen_positions) > outcome.choose:
+        tied = [outcome.alternatives[j] for j in outcome.chosen_positions]
+        return f"Not sure enough ({100 * required:g}% required): {join_names(tied)} tie; choose a tie-break."
+    if outcome.sureness >= required:
+        return None
+    sure, k = dict(zip(outcome.alternatives, outcome.p_chosen, strict=True)), outcome.choose
+    what = "best" if k == 1 else f"among the best {k}"
+    short = [name for name in outcome.ordered[:k] if sure[name] < required]
+    rivals = [name for name in outcome.ordered[k:] if sure[name] > 1 - max(required, LEVEL)] or outcome.ordered[
+        k : k + 1
+    ]
+    missing = f"Not sure enough ({100 * required:g}% required). Chance of being {what}: "
+    missing += f"{join_names([f'{name} ({_chance(outcome, sure[name], required)})' for name in short])}."
+    if not rivals:
+        return missing
+    few = [*rivals[: MOST_NEAR - 1], f"{len(rivals) - MOST_NEAR + 1} others"] if len(rivals) > MOST_NEAR else rivals
+    return f"{missing} Missing: evidence that separates {join_names(short)} from {join_names(few)}."
+
+
+def _chance(outcome: Outcome, share: float, required: float) -> str:
+    """Write a chance beside the level that is required; with its standard error where that may decide."""
+    if not _is_close(outcome, share, required):
+        return percent(share, [required])
+    return f"{apart(share, required)} ± {_standard_error(share):.1%}, from {DRAWS:,} draws"
+
+
+def _is_close(outcome: Outcome, share: float, required: float) -> bool:
+    """Whether a chance comes from draws, and other draws may put it on the other side of a level."""
+    return outcome.belief is not None and abs(share - required) < _CLOSE * _standard_error(share)
+
+
+def _standard_error(share: float) -> float:
+    """Return the standard error of a chance that comes from independent draws; ours are at least as good."""
+    return math.sqrt(share * (1 - share) / DRAWS)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from veritally.explain import Explanation
-from veritally.inference.belief import CLEAR, DRAWS, LEVEL, SURE_LEVELS, Belief, apart, percent
+from veritally.inference.belief import CLEAR, LEVEL, SURE_LEVELS, Belief, percent
 from veritally.inference.pooling import POOLED
 from veritally.inference.scale import PooledNoise
 from veritally.outcome import Outcome
@@ -19,12 +19,11 @@ from veritally.votes.description import claims
 _WORTH_SAYING = 0.01  # of a probability
 _LEAST_SHARE = 0.005  # of the noise, that belongs to items
 _FEWEST = 2  # alternatives
-_CLOSE = 3  # standard errors, within which other draws may say otherwise
 MOST_LEADS = 5  # in one contribution, beyond which parts of the lead say little
 _NAMED = 3  # voters on each side of the lead
 _LOST = 0.05  # voters, which shared errors take at least to be worth a word
 ROUNDING = 1e-9  # of the largest contribution
-_MOST_NEAR = 6  # alternatives named that the winner is not clearly better than
+MOST_NEAR = 6  # alternatives named that the winner is not clearly better than
 _LITTLE = 0.02  # of what a panel is worth: less than that is not worth saying of a voter
 _MOST_PIVOTAL = 10  # voters named whose absence would change the choice
 
@@ -196,7 +195,7 @@ def _others(outcome: Outcome) -> str:
     near = outcome.indistinct
     if not near:
         return f"Each of the others is clearly worse (with more than {CLEAR:.1%})."
-    named = near if len(near) <= _MOST_NEAR else [*near[: _MOST_NEAR - 1], f"{len(near) - _MOST_NEAR + 1} others"]
+    named = near if len(near) <= MOST_NEAR else [*near[: MOST_NEAR - 1], f"{len(near) - MOST_NEAR + 1} others"]
     return f"Not clearly worse (less than {CLEAR:.1%} sure): {join_names(named)}."
 
 
@@ -209,7 +208,7 @@ def _cut(outcome: Outcome) -> list[str]:
         if own := [name for name in borderline if (name in first) == chosen]:
             lines.append(f"Borderline, {which}: {list_names(with_chances(outcome, own, by_chance=True))}.")
     if outside:
-        named = list_names(outside) if len(outside) <= _MOST_NEAR else f"the other {len(outside)}"
+        named = list_names(outside) if len(outside) <= MOST_NEAR else f"the other {len(outside)}"
         lines.append(f"Out ({1 - LEVEL:.0%} or less): {named}.")
     return lines
 
@@ -225,44 +224,6 @@ def with_chances(
     if by_chance:
         names = sorted(names, key=lambda name: -sure[name])
     return [f"{name} ({percent(sure[name], levels)})" for name in names]
-
-
-def shortfall(outcome: Outcome, required: float) -> str | None:
-    """Say what is missing for all of the chosen to be so sure; None if nothing is."""
-    if len(outcome.chosen_positions) > outcome.choose:
-        tied = [outcome.alternatives[j] for j in outcome.chosen_positions]
-        return f"Not sure enough ({100 * required:g}% required): {join_names(tied)} tie; choose a tie-break."
-    if outcome.sureness >= required:
-        return None
-    sure, k = dict(zip(outcome.alternatives, outcome.p_chosen, strict=True)), outcome.choose
-    what = "best" if k == 1 else f"among the best {k}"
-    short = [name for name in outcome.ordered[:k] if sure[name] < required]
-    rivals = [name for name in outcome.ordered[k:] if sure[name] > 1 - max(required, LEVEL)] or outcome.ordered[
-        k : k + 1
-    ]
-    missing = f"Not sure enough ({100 * required:g}% required). Chance of being {what}: "
-    missing += f"{join_names([f'{name} ({gate_chance(outcome, sure[name], required)})' for name in short])}."
-    if not rivals:
-        return missing
-    few = [*rivals[: _MOST_NEAR - 1], f"{len(rivals) - _MOST_NEAR + 1} others"] if len(rivals) > _MOST_NEAR else rivals
-    return f"{missing} Missing: evidence that separates {join_names(short)} from {join_names(few)}."
-
-
-def gate_chance(outcome: Outcome, share: float, required: float) -> str:
-    """Write a chance beside the level that is required; with its standard error where that may decide."""
-    if not is_close(outcome, share, required):
-        return percent(share, [required])
-    return f"{apart(share, required)} ± {_standard_error(share):.1%}, from {DRAWS:,} draws"
-
-
-def is_close(outcome: Outcome, share: float, required: float) -> bool:
-    """Whether a chance comes from draws, and other draws may put it on the other side of a level."""
-    return outcome.belief is not None and abs(share - required) < _CLOSE * _standard_error(share)
-
-
-def _standard_error(share: float) -> float:
-    """Return the standard error of a chance that comes from independent draws; ours are at least as good."""
-    return math.sqrt(share * (1 - share) / DRAWS)
 
 
 def pooled(outcome: Outcome) -> list[str]:
