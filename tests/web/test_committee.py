@@ -434,8 +434,8 @@ def test_what_nobody_has_seen_is_named(client):
 
 def test_an_answer_that_is_not_clear_says_so_first(client):
     organiser, (ada, ben), _ = set_up(client)
-    vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 1, "=HYPERLINK(1)": 1})
-    vote(client, f"/v/{ben}", {"Bats": 1, "Water tests": 1, "=HYPERLINK(1)": 1})
+    vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 2, "=HYPERLINK(1)": 3})
+    vote(client, f"/v/{ben}", {"Bats": 3, "Water tests": 2, "=HYPERLINK(1)": 1}, seen="some")
     page = answer(client, f"/o/{organiser}")
     assert re.search(r"Too close to call: .* has only a \d\d% chance of being best\.", page)
 
@@ -680,7 +680,7 @@ def test_ballots_with_too_many_ties_are_answered_by_a_quicker_rule(store):
         assert "by the quicker rule learned-universal" in page
         outcome = json.loads(client.get(f"/o/{organiser}/answer.json").text)
         assert outcome["rule"] == "learned-universal"
-        assert outcome["winner"] in names[:8]
+        assert set(outcome["winners"]) <= set(names[:8])
         assert "quicker rule" in client.get(f"/o/{organiser}/report.html").text
 
 

@@ -46,7 +46,7 @@ def test_it_can_be_said_how_a_file_is_read(client, tmp_path, name, content, said
         fields["columns"] = "\n".join(f"{ours} = {theirs}" for ours, theirs in said["columns"].items())
     path = tmp_path / name
     path.write_bytes(content)
-    expected = json.loads(json.dumps(vt.decide(vt.read(path, **said), tie_break="first").to_dict()))
+    expected = json.loads(json.dumps(vt.decide(vt.read(path, **said)).to_dict()))
     link = upload(client, name, content, **fields)
     assert outcome(client, link) == expected
     link = upload(client, name, content)  # the page asks, and is told afterwards
@@ -81,3 +81,24 @@ def test_odd_ways_to_read_a_file_are_refused(client):
     assert "nonsense" in outcome(client, link)["problem"]
     problem = html.unescape(answer(client, upload(client, "wide.csv", WIDE)))
     assert ">wide.csv: " in problem  # named as it is called
+
+
+@in_a_file
+def test_many_decisions_say_which_is_which_and_notes_name_the_file_as_it_is_called(client):
+    rows = [
+        f"q{d},{judge},{model},{score}" for d in range(2) for judge in "uv" for model, score in (("A", 3 + d), ("B", 2))
+    ]
+    link = upload(client, "scores.csv", "\n".join(["decision,judge,model,score", *rows]).encode())
+    assert [one["decision"] for one in outcome(client, link)] == ["q0", "q1"]
+    page = html.unescape(answer(client, link))
+    assert "scores.csv: judge is read as" in page
+    assert "veritally-" not in page
+
+
+@in_a_file
+def test_a_tie_is_not_broken_by_the_order_of_names(client):
+    for first, second in ("AB", "BA"):
+        votes = f"voter,{first},{second}\nu,1,2\nv,2,1\n".encode()
+        link = upload(client, "tied.csv", votes, ballots="rank")
+        assert (outcome(client, link)["winner"], set(outcome(client, link)["winners"])) == (None, {"A", "B"})
+        assert f"Tie: {first} and {second}" in answer(client, link)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import logging
 import multiprocessing
 import multiprocessing.util
@@ -85,16 +86,16 @@ def worked_out(
             profile = (
                 vt.read(pl.DataFrame(list(rows), infer_schema_length=None))
                 if upload is None
-                else _read(*upload[:2], setup.reading)
+                else _read(upload[1], setup.reading)
             )
             choose = min(setup.choose, profile.shape[-1])
-            outcome = vt.decide(profile, rule=rule, choose=choose, tie_break="first")
-            said = [str(remark.message).removeprefix(_FRAME) for remark in remarks]
+            outcome = vt.decide(profile, rule=rule, choose=choose)
+            said = [_as_called(str(remark.message), upload) for remark in remarks]
             blocks = document(outcome, Origin(setup.title, notes=[*notes, *said]))
             page, rules = to_fragment(blocks[1:])  # the page has the title already
-            found = [one.to_dict() for _, one in outcome.singles()]
+            found = [json.loads(line) for line in outcome.to_json().splitlines()]
         except InputError as problem:
-            return {"problem": str(problem).removeprefix(_FRAME)}
+            return {"problem": _as_called(str(problem), upload)}
         except MemoryError:
             return {"problem": f"an answer needs more memory than it may have here; {_ELSEWHERE}", "heavy": True}
         except Exception as problem:  # anything else must not be worked out again and again
@@ -135,13 +136,16 @@ def _a_chance(chance: float) -> str:
     return f"{article} {percent}% chance" if percent else "a chance of less than 1%"
 
 
-def _read(name: str, path: Path, reading: Mapping[str, Any]) -> Any:
+def _as_called(text: str, upload: tuple[str, Path, bytes] | None) -> str:
+    """Name a file as the user does."""
+    return text.removeprefix(_FRAME) if upload is None else text.replace(str(upload[1]), upload[0])
+
+
+def _read(path: Path, reading: Mapping[str, Any]) -> Any:
     import veritally as vt
 
     try:
         return vt.read(path, **reading)
-    except InputError as problem:  # it names the file as the user does
-        raise InputError(str(problem).replace(str(path), name)) from None
     finally:
         path.unlink()
 
@@ -244,7 +248,8 @@ class Answers:
         )
         try:
             found: dict[str, Any] = await asyncio.wait_for(work, self._seconds)
-            return found | {"unseen": await asyncio.to_thread(unseen, decision.setup, decision.alternatives, given)}
+            blank = await asyncio.to_thread(unseen, decision.setup, decision.alternatives, given)
+            return found | {"unseen": blank, "ballots": len(given)}
         except TimeoutError:
             self._stop()
             return {"problem": f"no answer was found in {self._seconds:g} seconds; {_ELSEWHERE}", "heavy": True}

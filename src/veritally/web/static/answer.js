@@ -17,7 +17,7 @@ if (state.dataset.busy === "yes" || state.dataset.live === "yes") {
       else {
         wait = 1000;
         state.dataset.busy = "yes";
-        state.textContent = "Votes came in. The answer is being worked out; this is the last one …";
+        state.textContent = "Votes came in. The answer is being worked out; below is the last one …";
       }
     } catch { wait = 20000; }
     setTimeout(look, wait);
