@@ -1,5 +1,6 @@
 """Work on a real Dask cluster: the same bytes as here, and a sentence when it is lost."""
 
+import importlib
 import os
 import socket
 import subprocess
@@ -200,6 +201,14 @@ def test_what_cannot_be_sent_is_a_sentence(fragile):
     lock = threading.Lock()
     with connected(fragile.address) as executor, pytest.raises(vt.InputError, match="cannot be sent to a cluster; use"):
         list(worked(lambda _: lock, [1], executor=executor))
+
+
+def test_a_module_that_a_cluster_does_not_have_is_named(cluster, tmp_path, monkeypatch):
+    (tmp_path / "own_rules.py").write_text("def double(x): return 2 * x")
+    monkeypatch.syspath_prepend(tmp_path)
+    double = importlib.import_module("own_rules").double
+    with connected(cluster.address) as executor, pytest.raises(vt.InputError, match="No module named 'own_rules'"):
+        list(worked(double, [1], executor=executor))
 
 
 def test_no_workers_are_a_sentence(fragile, monkeypatch):

@@ -158,8 +158,9 @@ class _Cluster(Executor):
         if isinstance(error, KilledWorker):
             problem = f"workers of the cluster ended over one piece of work ({error.allowed_failures + 1} in a row)"
             return InputError(f"{problem}; give them more memory, and see what their logs say")
-        if isinstance(error, ImportError) or "deserialization" in str(error):
-            found = f" ({error})" if isinstance(error, ImportError) else ""
+        missing = next((one for one in (error, error.__cause__) if isinstance(one, ImportError)), None)
+        if missing is not None or "deserialization" in str(error):
+            found = "" if missing is None else f" ({missing})"
             remedy = "install the same packages for its scheduler and workers as here"
             return InputError(f"the cluster cannot read this work{found}; {remedy}")
         return error

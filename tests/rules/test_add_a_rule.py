@@ -39,7 +39,7 @@ def plugin(tmp_path):
 
 
 def run(folder, *arguments):
-    command = [sys.executable, "-m", "veritally", *arguments]
+    command = [sys.executable, "-P", "-m", "veritally", *arguments]  # as where it is installed, without the folder
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
@@ -125,6 +125,13 @@ def test_the_command_finds_them_in_a_plugin(plugin):
     )
     assert json.loads(stopped.stdout)["status"] == "stopped at a limit"
     assert "there is no rule" in run(plugin, "decide", "votes.csv", "--rule", "dowdall").stderr
+
+
+def test_other_processes_find_a_plugin_too(plugin):
+    line = ("--rules", "dowdall,borda", "--voters", "3", "--instances", "20000", "--workers", "2")
+    done = run(plugin, "compare", "--scenario", "low-variance", "--plugin", "my_rules", *line)
+    assert done.returncode == 0, done.stderr
+    assert "dowdall" in done.stdout
 
 
 def test_a_plugin_that_is_not_there_is_named(plugin):

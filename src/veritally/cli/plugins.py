@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from pathlib import Path
 
 import click
 
@@ -10,8 +11,10 @@ from veritally.errors import InputError, quoted
 
 def _load(context: click.Context, option: click.Parameter, modules: tuple[str, ...]) -> None:
     """Import modules from where the command runs or from what is installed; they register their rules."""
+    here = str(Path.cwd())
+    if modules and here not in sys.path:
+        sys.path.insert(0, here)  # and stays there, since other processes look for modules where this one does
     for name in modules:
-        sys.path.insert(0, "")
         try:
             importlib.import_module(name)
         except InputError:
@@ -22,8 +25,6 @@ def _load(context: click.Context, option: click.Parameter, modules: tuple[str, .
                 f"--plugin {quoted(name)}: cannot be imported ({problem}); give the name of a Python module, without "
                 ".py, that runs without an error"
             ) from error
-        finally:
-            sys.path.remove("")
 
 
 plugin_option = click.option(
