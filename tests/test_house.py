@@ -20,7 +20,7 @@ STOREYS = (
     {"rules"},
     {"learned", "panel"},
     {"draws", "explain", "outcome", "records"},
-    {"registry"},
+    {"origins", "registry"},
     {"citation", "decide"},
     {"planning"},
     {"io", "plots", "datasets", "experiments"},

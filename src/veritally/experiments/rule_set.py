@@ -1,23 +1,19 @@
 """The rules that compete on the same votes."""
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from veritally.checks import whole
 from veritally.errors import InputError, quoted
-from veritally.learned.models import SHIPPED
 from veritally.model.known import KnownParameters
 from veritally.model.parameters import checked_noise
+from veritally.origins import origins
 from veritally.registry import rule_info, rules
 from veritally.rules.info import RuleInfo
-from veritally.rules.pref_voting import PACKAGE, PrefVoting
 from veritally.rules.protocol import Rule
 from veritally.rules.sums import SumRule
 from veritally.rules.top import TopMonteCarlo
-from veritally.versions import versions
 from veritally.votes.ballots import Kind
 from veritally.votes.kinds import KINDS
 
@@ -201,12 +197,11 @@ class RuleSet:
 
     @property
     def models(self) -> dict[str, str]:
-        """Digests of the weights that users brought, and versions of packages that have rules here."""
-        paths = [dict(entry.parameters).get("model") for entry in self.entries]
-        theirs = any(entry.info.implementation is PrefVoting for entry in self.entries)
-        return (versions(PACKAGE) if theirs else {}) | {
-            path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in paths if path not in (None, *SHIPPED)
-        }
+        """Digests of the weights and rules that users brought, and versions of packages that have rules here."""
+        found = dict[str, str]()
+        for entry in self.entries:
+            found |= origins(entry.info, dict(entry.parameters))
+        return found
 
     @property
     def kinds(self) -> set[Kind | None]:

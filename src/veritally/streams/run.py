@@ -1,6 +1,5 @@
 """Deciding files of any size: read in pieces, decide each, keep what is finished, put it together."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
@@ -32,11 +31,11 @@ from veritally.streams.columns import Columns
 from veritally.streams.decisions import About, OnError, Part, Task, Votes, about_from_json, answer_table, merged
 from veritally.streams.first_pass import learn_first, panel_learned_first
 from veritally.streams.job import Job, awaken
+from veritally.streams.key import key_of
 from veritally.streams.parts import Parts, require_out
 from veritally.streams.pieces import Piece, Runs, sample
 from veritally.streams.rows import Rows, is_table
 from veritally.streams.voters import OneDecision, Pass
-from veritally.versions import fingerprint, versions
 from veritally.votes.profile import Profile
 from veritally.work import check_executor, check_workers, executing
 
@@ -167,8 +166,8 @@ def decide_file(
     if known is not None and panel != "learn":
         raise InputError("answers are to learn a panel from; say so with panel learn, or leave them out")
     found = Columns.of(rows, said)
-    work = (rows.identity, found.said, rule, asked, strict, on_error, panel, known)
-    with Parts(file, _key(work)) as parts, executing(number, given) as others:
+    work = (rows.identity, found.said, asked, strict, on_error, panel, known)
+    with Parts(file, key_of(work, asked["rule"], parameters)) as parts, executing(number, given) as others:
         here = given is None
         if here and others is not None and rows.height > _ROWS:
             awaken(others, number)
@@ -184,20 +183,6 @@ def decide_file(
             whole_file = replace(found.said, columns={**found.said.columns, "decision": ""})
             job = replace(job, columns=found._replace(said=whole_file))
         return _decide_one(job)
-
-
-def _key(work: Sequence[Any]) -> str:
-    """Return what stands for all that the answers depend on, the code and its libraries included."""
-
-    def plain(given: Any) -> Any:
-        if isinstance(given, AnyPanel):
-            return given.to_dict()
-        if isinstance(given, pl.DataFrame):
-            return given.rows()
-        return given.tolist() if isinstance(given, np.ndarray) else repr(given)
-
-    code = fingerprint("**/*.py", "**/*.safetensors")
-    return json.dumps([*work, code, versions("veritally", "numpy", "scipy", "polars")], default=plain)
 
 
 def _decide_many(
