@@ -182,13 +182,43 @@ def graded(*values):
     return [Score(value=value) for value in values]
 
 
+@pytest.mark.parametrize("silent", ["amber", "birch"])
+def test_without_one_of_a_group_the_others_decide(silent):
+    names = list(VERDICTS)
+    score = combined(PANEL, graders=names)([Score(value=math.nan if name == silent else "C") for name in names])
+    others = vt.Profile(top=[0, 0], counts=np.ones((2, 2)), alternatives=["C", "I"])
+    assert score.value == "C"
+    assert score.metadata["probability"] == pytest.approx(max(vt.decide(others).p_best), abs=0.02)
+    assert score.metadata["effective_graders"] == pytest.approx(2, abs=0.01)
+    assert "warnings" not in score.metadata
+
+
+def test_a_log_of_one_word_does_not_tell_the_others(logs):
+    log = logs["alone"].model_copy(deep=True)
+    for score in scores(log).values():
+        score.metadata["votes"] = dict.fromkeys(VERDICTS, "good")
+    with pytest.raises(vt.InputError, match="all verdicts are 'good'; say which others there are"):
+        read_log(log)
+    assert read_log(log, verdicts=["good", "bad"]).alternatives == ("good", "bad")
+
+
+def test_where_all_say_the_same_word_it_is_as_sure_as_a_known_one():
+    score, known = combined()(graded("good", "good", "good")), combined()(graded("C", "C", "C"))
+    assert score.value == "good"
+    assert score.metadata["probability"] == known.metadata["probability"]
+    assert list(score.metadata["probabilities"]) == ["good", "another verdict"]
+
+
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
         (lambda: combined(PANEL), "a panel knows graders by name; say who they are"),
         (lambda: combined("nothing.json", graders=["a"]), "nothing.json"),
         (lambda: combined()(graded({"a": 1}, {"a": 0})), "a score of several values is no verdict"),
-        (lambda: combined()(graded("good", "good")), "all verdicts are 'good'; say which others there are"),
+        (lambda: combined(graders=["a", "a"]), r"graders takes a list of different names, .* not \['a', 'a'\]"),
+        (lambda: combined(graders=["", "b"]), "graders takes a list of different names"),
+        (lambda: combined(graders="ab"), "graders takes a list of different names, one for each, not 'ab'"),
+        (lambda: combined(verdicts=["good", "good"]), "verdicts takes a list of different names"),
         (lambda: combined(verdicts=["good", "bad"])(graded("good", "so")), "the verdict 'so' is none of those that"),
         (lambda: combined(sigma=-1)(graded("C", "I")), "sigma must be"),
     ],

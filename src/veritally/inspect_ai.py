@@ -6,14 +6,15 @@ the verdicts out of a log, to learn a panel from them.
 """
 
 import math
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from veritally.decide import questions
-from veritally.errors import InputError, quoted
+from veritally.errors import InputError, InputWarning, quoted
 from veritally.inference.belief import percent
 from veritally.outcome import Outcome
 from veritally.panel.base import AnyPanel
@@ -42,6 +43,9 @@ except ModuleNotFoundError:
 
 Verdict: TypeAlias = str | int | float | bool
 
+T = TypeVar("T", bound=Verdict)
+
+_UNNAMED = "another verdict"  # that is possible where only one is known
 _NUMBERS = {1: CORRECT, 0.5: PARTIAL, 0: INCORRECT}  # True is 1 and False 0
 _GRADES = {CORRECT, INCORRECT, PARTIAL, NOANSWER}
 
@@ -73,18 +77,20 @@ def combined(
         Their names, in the order of the scorers; needed with a panel. Default: ``grader 1``, ``grader 2``, ….
     verdicts
         The possible verdicts. Default: those that the panel was learned from, else C and I and what else graders
-        say; ``True`` and 1 count as C, 0.5 as P, ``False`` and 0 as I.
+        say; ``True`` and 1 count as C, 0.5 as P, ``False`` and 0 as I. If all say the same and it is none of these,
+        one other verdict is taken to be possible.
     sigma, tau
         The noise of a grader and the spread of the truths, as for :func:`decide`, where they are known.
     """
     known = read_panel(panel) if isinstance(panel, str | PathLike) else panel
-    if known is not None and graders is None:
+    given = None if graders is None else _different(graders, "graders")
+    if known is not None and given is None:
         raise InputError("a panel knows graders by name; say who they are, in the order of the scorers: graders=[…]")
     possible = _possible(verdicts, known)
     parameters = {name: value for name, value in (("sigma", sigma), ("tau", tau)) if value is not None}
 
     def reduce(scores: list[Score]) -> Score:
-        names = _numbered(len(scores)) if graders is None else list(graders)
+        names = _numbered(len(scores)) if given is None else given
         if len(names) != len(scores):
             many = f"{len(scores)} of {len(names)} graders have a score, and it is not known which"
             return _unscored(f"{many}; a grader that has no verdict must return a score of NaN, not None", {})
@@ -152,6 +158,8 @@ def read_log(
         raise InputError("the log has no verdicts of these graders")
     names = list(dict.fromkeys(name for votes in said.values() for name in votes))
     possible = _all_verdicts((vote for votes in said.values() for vote in votes.values()), verdicts)
+    if possible[-1] == _UNNAMED:
+        raise InputError(f"all verdicts are {quoted(possible[0])}; say which others there are: verdicts=[…]")
     top = np.array(
         [[possible.index(votes[name]) if name in votes else -1 for name in names] for votes in said.values()]
     )
@@ -163,11 +171,19 @@ def _numbered(number: int) -> list[str]:
     return [f"grader {k}" for k in range(1, number + 1)]
 
 
+def _different(names: Sequence[T], what: str) -> list[T]:
+    """Refuse names of which some are empty or the same."""
+    texts = [] if isinstance(names, str) else [str(name).strip() for name in names]
+    if not all(texts) or len({*texts}) < max(1, len(texts)):
+        raise InputError(f"{what} takes a list of different names, one for each, not {quoted(names)}")
+    return list(names)
+
+
 def _possible(verdicts: Sequence[Verdict] | None, panel: AnyPanel | None) -> list[Verdict] | None:
     """Return the possible verdicts, if they are known beforehand."""
     if verdicts is None and isinstance(panel, LearnedPanel) and panel.role_source == "alternatives":
         return list(panel.roles)
-    return None if verdicts is None else list(verdicts)
+    return None if verdicts is None else _different(verdicts, "verdicts")
 
 
 def _verdict(value: Value, possible: Sequence[Verdict] | None) -> Verdict | None:
@@ -188,14 +204,15 @@ def _verdict(value: Value, possible: Sequence[Verdict] | None) -> Verdict | None
 
 
 def _all_verdicts(found: Iterable[Verdict], possible: Sequence[Verdict] | None) -> list[Verdict]:
-    """Return the possible verdicts: correct and incorrect are possible even where nobody says so."""
+    """Return the possible verdicts: correct and incorrect are possible even where nobody says so.
+
+    Where all say the same, and nothing tells what else they could have said, it is one other.
+    """
     if possible is not None:
         return list(possible)
     said = {str(verdict) for verdict in found}
     every = sorted(said | {CORRECT, INCORRECT} if said <= _GRADES else said)
-    if len(every) == 1:
-        raise InputError(f"all verdicts are {quoted(every[0])}; say which others there are: verdicts=[…]")
-    return list(every)
+    return [*every, *([_UNNAMED] if len(every) == 1 else [])]
 
 
 def _outcome(
@@ -205,14 +222,12 @@ def _outcome(
     parameters: Mapping[str, Any],
 ) -> Outcome:
     """Decide one sample; each verdict is its grader's favourite among those that are possible."""
-    said = {name: vote for name, vote in votes.items() if vote is not None}
-    every = _all_verdicts(said.values(), possible)
-    profile = Profile(
-        top=[every.index(vote) for vote in said.values()],
-        counts=np.ones((len(said), len(every))),
-        alternatives=list(map(str, every)),
-        voters=list(said),
-    )
+    every = _all_verdicts((vote for vote in votes.values() if vote is not None), possible)
+    top = np.array([-1 if vote is None else every.index(vote) for vote in votes.values()])
+    counts = np.repeat((top >= 0)[:, None], len(every), axis=1)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*no usable vote", InputWarning)  # a panel may name who has no verdict
+        profile = Profile(top=top, counts=counts, alternatives=list(map(str, every)), voters=list(votes))
     (question,) = questions(profile, "posterior", panel=panel, **parameters)
     return question.outcome()
 
@@ -229,8 +244,8 @@ def _score(
     chances = dict(zip(outcome.alternatives, map(float, outcome.p_best), strict=True))
     worth = outcome.effective_voters
     record = {"probabilities": chances, "effective_graders": worth, **record}
-    if outcome.warnings:
-        record["warnings"] = list(outcome.warnings)
+    if outcome.rule_warnings:
+        record["warnings"] = list(outcome.rule_warnings)
     if len(outcome.winners) > 1:
         return _unscored(f"{' and '.join(outcome.winners)} are as probable", record, answer)
     winner = outcome.winner
