@@ -499,6 +499,24 @@ def test_alternatives_that_no_voter_of_the_sample_saw_can_be_chosen(tmp_path, mo
     assert_same(found, in_memory(table, sigma=8.0, tau=1.0, choose=5).sort("alternative"), 1e-6)
 
 
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"panel": vt.Panel(groups={"g": ["a", "b"]})}, "is one decision, of which no panel is taken"),
+        ({"panel": "learn"}, "is one decision, of which no panel is taken"),
+        ({"answers": {"q": "A"}}, "answers are to learn a panel from"),
+        ({"confidence": {"low": 1}}, "confidence"),
+        ({"columns": {"voter": "v"}}, "columns"),
+    ],
+    ids=lambda case: next(iter(case)) if isinstance(case, dict) else "",
+)
+def test_what_says_nothing_about_orders_is_refused(tmp_path, settings, problem):
+    vt.write(vt.Profile(ranks=[[1, 2], [1, 2]], alternatives=["A", "B"]), tmp_path / "votes.soc")
+    with pytest.raises(vt.InputError, match=problem):
+        vt.decide_file(tmp_path / "votes.soc", tmp_path / "answers.csv", **settings)
+    assert vt.decide_file(tmp_path / "votes.soc", tmp_path / "answers.csv").decisions == 1
+
+
 # Where it is written
 
 
@@ -651,6 +669,34 @@ def test_files_that_are_no_votes_are_sentences(tmp_path):
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 and nothing else")
     with pytest.raises(vt.InputError, match=r"broken.parquet: is not a readable Parquet file"):
         vt.decide_file(tmp_path / "broken.parquet", tmp_path / "answers.csv")
+
+
+@pytest.mark.parametrize("role", ["decision", "voter", "alternative"])
+def test_columns_of_lists_are_no_names(tmp_path, role):
+    lists = votes().with_columns(pl.concat_list(role))
+    lists.write_parquet(tmp_path / "votes.parquet")
+    line = [str(tmp_path / "votes.parquet"), "--out", str(tmp_path / "answers.csv"), "--workers", "1"]
+    result = CliRunner().invoke(cli, ["decide", *line])
+    assert result.exit_code == 2
+    assert f"votes.parquet: the column {role} holds List(String), not names" in result.stderr
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("rule", ["pairwise", "posterior"])
+@pytest.mark.parametrize("kind", ["many", "one"])
+def test_votes_that_change_on_the_way_are_not_mixed(tmp_path, monkeypatch, rule, kind):
+    cut_by_voters(monkeypatch, sample=100)
+    table = votes() if kind == "many" else one_decision()
+    source, out = write(table, tmp_path / "votes.parquet"), tmp_path / "answers.csv"
+
+    def replaced(share):
+        if share > 0.1 and not out.with_name("done").exists():
+            out.with_name("done").touch()
+            write(table.reverse(), source)
+
+    with pytest.raises(vt.InputError, match=r"votes.parquet: was changed while it was decided"):
+        vt.decide_file(source, out, rule, progress=replaced, **({"sigma": 8.0} if rule == "posterior" else {}))
+    assert not out.exists()
 
 
 def test_the_command_writes_and_says_what(tmp_path):

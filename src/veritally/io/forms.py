@@ -55,10 +55,11 @@ def columns_of(role: str, table: pl.DataFrame, place: Place, said: Options) -> s
         if own is None:
             return None
         source = source.with_table(source.table.rename({own: role}))
+    frames.require_names(source.table[role], source.place)
     names = set(source.table[role].cast(pl.String).drop_nulls())
     given = source.place.columns.get(role, role)
     for name in sorted(table.columns, key=lambda name: name != given):
-        if not table[name].dtype.is_nested() and set(table[name].cast(pl.String).drop_nulls()) == names:
+        if frames.has_names(table[name]) and set(table[name].cast(pl.String).drop_nulls()) == names:
             return name
     return None
 

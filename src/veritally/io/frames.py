@@ -315,11 +315,21 @@ def _warn_of_misspelt(table: pl.DataFrame, name: str) -> None:
         warnings.warn(message, InputWarning, stacklevel=4)
 
 
-def named(column: pl.Series, place: Place) -> pl.Series:
-    """Return the names in a column as text; refuse what are none."""
-    if column.dtype.is_nested() or column.dtype in _NAMELESS:
+def has_names(column: pl.Series) -> bool:
+    """Whether a column can hold names."""
+    return not column.dtype.is_nested() and column.dtype not in _NAMELESS
+
+
+def require_names(column: pl.Series, place: Place) -> None:
+    """Refuse a column of what are no names."""
+    if not has_names(column):
         name = place.called(column.name)
         raise InputError(f"{place.name}: the column {name} holds {short(column.dtype)}, not names")
+
+
+def named(column: pl.Series, place: Place) -> pl.Series:
+    """Return the names in a column as text; refuse what are none."""
+    require_names(column, place)
     if column.null_count():
         row = np.flatnonzero(column.is_null().to_numpy())[0]
         raise InputError(f"{place(row)}: the {place.called(column.name)} is empty")

@@ -30,6 +30,8 @@ def recognised(data: bytes) -> bool:
 def to_profile(data: bytes, name: str, said: Options) -> Profile:
     """Turn the content of a PrefLib file into a Profile; identical orders are one voter with a multiplicity."""
     said.refuse(name, "PrefLib files", "counts", "confidence")
+    if said.columns:
+        raise InputError(f"{name}: columns is not for PrefLib files; leave it out")
     said.require_ranks(name)
     instance = _parsed(data, name)
     names: dict[int, str] = instance.alternatives_name

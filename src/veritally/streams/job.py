@@ -21,8 +21,8 @@ class Job:
 
     Attributes
     ----------
-    rows, columns
-        The votes, and how they are to be read.
+    rows, columns, identity
+        The votes, how they are to be read, and what they were known by when that was found out.
     asked
         What a :class:`Question` is to be asked, besides.
     strict
@@ -35,6 +35,7 @@ class Job:
 
     rows: Rows
     columns: Columns
+    identity: str
     asked: Mapping[str, Any]
     strict: bool
     parts: Parts
@@ -45,6 +46,11 @@ class Job:
     def cut(self, column: str, runs: Runs, size: int) -> list[Piece]:
         """Cut the rows into pieces, brought together on disk where they have to be."""
         return runs.pieces(size) if runs.together else bring_together(self.rows, column, runs, size, self.parts.rows)
+
+    def finish(self) -> None:
+        """Put the file of answers in its place, if the votes are still the same."""
+        self.rows.require(self.identity)
+        self.parts.finish()
 
     def do(self, task: Callable[[Votes], Any], pieces: Sequence[Piece]) -> Iterator[tuple[int, Any]]:
         """Yield what a task makes of each piece, with its index, as it is finished."""

@@ -98,6 +98,15 @@ class Rows:
             made.update(json.dumps([str(file), state.st_size, state.st_mtime_ns]).encode())
         return made.hexdigest()
 
+    def require(self, identity: str) -> None:
+        """Refuse rows that are no longer those of an earlier identity, of which some answers would be about others."""
+        try:
+            same = not self.files or self.identity == identity
+        except OSError:  # they are gone
+            same = False
+        if not same:
+            raise InputError(f"{self.name}: was changed while it was decided; give the command again, for all its rows")
+
     def read(self, start: int, stop: int) -> pl.DataFrame:
         """Return some of the rows, names in one form."""
         return self.spelt(self.raw(start, stop))

@@ -155,34 +155,64 @@ def decide_file(
         "seed": whole(seed, "seed"),
         "parameters": parameters,
     }
+    known = None if answers is None else answers_in(answers)[0]
+    if known is not None and panel != "learn":
+        raise InputError("answers are to learn a panel from; say so with panel learn, or leave them out")
     if not is_table(source):
-        profile = read(source, ballots=ballots, lower_is_better=lower_is_better, unranked=unranked)
+        _require_no_panel(panel, str(source))
+        profile = read(
+            source,
+            ballots=ballots,
+            lower_is_better=lower_is_better,
+            unranked=unranked,
+            confidence=confidence,
+            columns=columns,
+        )
         with Parts(file, "at once") as parts:
             return _decide_at_once(profile, asked, strict, parts)
     rows = Rows.of(source)
     if not rows.height:
         raise InputError(f"{rows.name}: has a header but no rows; it needs a row for each voter and alternative")
-    known = None if answers is None else answers_in(answers)[0]
-    if known is not None and panel != "learn":
-        raise InputError("answers are to learn a panel from; say so with panel learn, or leave them out")
+    identity = rows.identity
     found = Columns.of(rows, said)
-    work = (rows.identity, found.said, asked, strict, on_error, panel, known)
+    work = (identity, found.said, asked, strict, on_error, panel, known)
     with Parts(file, key_of(work, asked["rule"], parameters)) as parts, executing(number, given) as others:
         here = given is None
         if here and others is not None and rows.height > _ROWS:
             awaken(others, number)
         with listening(progress), stretch(0, _LOOK):
             runs = None if found.decision is None else Runs.of(rows, found.decision)
-        job = Job(rows, found, asked, strict, parts, others, here, progress)
-        if runs is not None and len(runs.names) > 1:
-            task = Task(found.said, str(found.decision), on_error=on_error, strict=strict, **asked)
-            return _decide_many(job, runs, task, panel, known)
-        if panel is not None:
-            raise InputError(f"{rows.name}: is one decision, of which no panel is taken here; leave it out")
-        if found.decision is not None:  # as where there is no such column
-            whole_file = replace(found.said, columns={**found.said.columns, "decision": ""})
-            job = replace(job, columns=found._replace(said=whole_file))
-        return _decide_one(job)
+        job = Job(rows, found, identity, asked, strict, parts, others, here, progress)
+        try:
+            return _decide(job, runs, panel, known, on_error)
+        except InputError:
+            rows.require(identity)  # else what is wrong may be that they are others by now
+            raise
+
+
+def _decide(
+    job: Job,
+    runs: Runs | None,
+    panel: AnyPanel | Literal["learn"] | None,
+    known: pl.DataFrame | None,
+    on_error: OnError,
+) -> Written:
+    """Decide many decisions, or one."""
+    found = job.columns
+    if runs is not None and len(runs.names) > 1:
+        task = Task(found.said, str(found.decision), on_error=on_error, strict=job.strict, **job.asked)
+        return _decide_many(job, runs, task, panel, known)
+    _require_no_panel(panel, job.rows.name)
+    if found.decision is not None:  # as where there is no such column
+        whole_file = replace(found.said, columns={**found.said.columns, "decision": ""})
+        job = replace(job, columns=found._replace(said=whole_file))
+    return _decide_one(job)
+
+
+def _require_no_panel(panel: Any, name: str) -> None:
+    """Refuse a panel where there is one decision."""
+    if panel is not None:
+        raise InputError(f"{name}: is one decision, of which no panel is taken here; leave it out")
 
 
 def _decide_many(
@@ -205,7 +235,7 @@ def _decide_many(
         done += 1
         job.progress(begun + _FIRST + (1 - begun - _FIRST) * done / len(pieces))
     notes = parts.notes()
-    parts.finish()
+    job.finish()
     pooled = tuple((first.made.pooled or {}).values()) if isinstance(first.made, Posterior) else ()
     about = merged(about_from_json(note["warnings"]) for note in notes)
     decisions, failed = (sum(note[name] for note in notes) for name in ("decisions", "failed"))
@@ -213,7 +243,7 @@ def _decide_many(
 
 
 def _decide_at_once(profile: Profile, asked: Mapping[str, Any], strict: bool, parts: Parts) -> Written:
-    """Decide one decision whose votes are in memory."""
+    """Decide one decision whose votes are in memory, read at one time."""
     outcome = Question.of(profile, **asked).outcome()
     if strict:
         _ = outcome.chosen
@@ -258,7 +288,7 @@ def _decide_voters(job: Job, one: OneDecision, pieces: Sequence[Piece]) -> Writt
 
     table, rule, remarks = one.answered(spread)
     parts.add(0, Part.of(table, {}))
-    parts.finish()
+    job.finish()
     return Written(parts.out, rule, 1, 0, {remark: About() for remark in remarks})
 
 
