@@ -2,6 +2,8 @@
 
 import itertools
 import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -87,6 +89,29 @@ def _threads_in_a_process(_):
 
 def _environment():
     return [os.environ.get(name) for name in THREADS]
+
+
+INTERRUPTED = """
+import os, signal, time
+from veritally.work import processes
+if __name__ == "__main__":
+    with processes(2) as pool:
+        begun = [pool.submit(abs, -3) for _ in range(2)]
+        try:
+            os.killpg(0, signal.SIGINT)  # as Ctrl-C in a terminal does, while processes start
+            time.sleep(30)
+        except KeyboardInterrupt:
+            print([one.result() for one in begun])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no groups of processes")
+def test_processes_leave_interruptions_to_their_parent_from_the_start(tmp_path):
+    (tmp_path / "script.py").write_text(INTERRUPTED)
+    command = [sys.executable, str(tmp_path / "script.py")]
+    found = subprocess.run(command, capture_output=True, text=True, start_new_session=True, check=False)
+    assert found.stderr == ""
+    assert found.stdout == "[3, 3]\n"
 
 
 def test_reproduce_takes_an_executor(tmp_path):

@@ -100,7 +100,10 @@ def processes(workers: int) -> Iterator[Executor]:
 
 
 class Processes(ProcessPoolExecutor):
-    """Processes whose libraries leave the other cores to each other, unless a user has said otherwise."""
+    """Processes that leave interruptions to this one, and whose libraries leave the other cores to each other.
+
+    How many threads libraries use, a user may say otherwise.
+    """
 
     def give_up(self) -> list[BaseProcess]:
         """Take no more work, and wait for none; return the processes that are to be ended."""
@@ -109,8 +112,8 @@ class Processes(ProcessPoolExecutor):
         return own
 
     def submit(self, function: Callable[..., R], /, *arguments: Any, **named: Any) -> Future[R]:
-        """Hand a piece of work out; for the first few, a process starts, which takes the environment of this one."""
-        with _environment:
+        """Hand a piece of work out; for the first few, a process starts, which inherits what is set here."""
+        with _environment, _uninterrupted():
             missing = [name for name in THREADS if name not in os.environ]
             os.environ.update(dict.fromkeys(missing, "1"))
             try:
@@ -118,6 +121,19 @@ class Processes(ProcessPoolExecutor):
             finally:
                 for name in missing:
                     os.environ.pop(name, None)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let an interruption wait, here for a moment, in a process that starts now as long as it lives."""
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _by_executor(
