@@ -300,6 +300,30 @@ def test_what_is_wrong_with_the_question_is_said_of_no_decision(tmp_path, settin
         vt.decide_file(votes(), tmp_path / "answers.csv", **settings)
 
 
+@pytest.mark.usefixtures("small_pieces")
+def test_rows_without_a_decision_are_pointed_out(tmp_path):
+    table = votes().with_columns(pl.when(pl.int_range(pl.len()) != 200).then(pl.col("decision")).alias("decision"))
+    written = vt.decide_file(table, tmp_path / "answers.csv", "pairwise", on_error="skip")
+    assert written.failed == 1
+    assert [text for text in written.warnings if "without the name of a decision" in text]
+
+
+def test_one_decision_that_fails_is_an_error_also_where_others_would_be_skipped(tmp_path):
+    table, _ = with_a_bad_cell(votes(), 0)
+    one = table.filter(pl.col("decision") == "q0")
+    with pytest.raises(vt.InputError, match="rank"):
+        vt.decide_file(one, tmp_path / "answers.csv", "pairwise", on_error="skip")
+
+
+@pytest.mark.parametrize("cut", [False, True], ids=["at once", "by voters"])
+def test_the_only_decision_keeps_its_name(tmp_path, monkeypatch, cut):
+    table = one_decision().with_columns(decision=pl.lit("q"))
+    if cut:
+        cut_by_voters(monkeypatch, sample=100)
+    vt.decide_file(table, tmp_path / "answers.csv", "pairwise")
+    assert_same(pl.read_csv(tmp_path / "answers.csv"), in_memory(table, "pairwise"))
+
+
 def test_where_every_decision_fails_the_reason_is_said(tmp_path):
     table = votes().with_columns(pl.lit(-1).alias("rank"))
     with pytest.raises(vt.InputError, match="rank"):

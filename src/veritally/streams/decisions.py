@@ -27,6 +27,7 @@ OnError: TypeAlias = Literal["stop", "skip"]
 _PADDED = 1 << 24  # cells of votes that are filled up without more ado
 _LOOKED_AT, _NAMED = 20, 3  # decisions of a piece whose warnings are looked at, and that are named
 _WHOLE = ("rank", "tier")
+_NAMELESS = "there are rows without the name of a decision, which stand as one that cannot be decided"
 
 
 class Votes(NamedTuple):
@@ -204,7 +205,9 @@ class Task:
         named = self._named(votes, error)
         if self.on_error == "stop":
             raise named
-        return Answers(pl.DataFrame({"decision": [self.names(votes)[0]], "error": [str(named)]}), {}, 1, 1)
+        name = self.names(votes)[0]
+        about = {} if name else {_NAMELESS: About()}
+        return Answers(pl.DataFrame({"decision": [name], "error": [str(named)]}), about, 1, 1)
 
     def _halves(self, votes: Votes) -> tuple[Votes, ...]:
         """Cut votes into two halves, by decisions; into nothing if there is one."""

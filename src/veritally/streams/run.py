@@ -203,10 +203,11 @@ def _decide(
         task = Task(found.said, str(found.decision), on_error=on_error, strict=job.strict, **job.asked)
         return _decide_many(job, runs, task, panel, known)
     _require_no_panel(panel, job.rows.name)
-    if found.decision is not None:  # as where there is no such column
-        whole_file = replace(found.said, columns={**found.said.columns, "decision": ""})
-        job = replace(job, columns=found._replace(said=whole_file))
-    return _decide_one(job)
+    if found.decision is None:
+        return _decide_one(job, None)
+    whole_file = replace(found.said, columns={**found.said.columns, "decision": ""})
+    name = next(job.rows.names([found.decision]), "")
+    return _decide_one(replace(job, columns=found._replace(said=whole_file)), name)
 
 
 def _require_no_panel(panel: Any, name: str) -> None:
@@ -242,18 +243,20 @@ def _decide_many(
     return Written(parts.out, first.info.name, decisions, failed, about, pooled, learned)
 
 
-def _decide_at_once(profile: Profile, asked: Mapping[str, Any], strict: bool, parts: Parts) -> Written:
-    """Decide one decision whose votes are in memory, read at one time."""
+def _decide_at_once(
+    profile: Profile, asked: Mapping[str, Any], strict: bool, parts: Parts, name: str | None = None
+) -> Written:
+    """Decide one decision, perhaps with a name, whose votes are in memory, read at one time."""
     outcome = Question.of(profile, **asked).outcome()
     if strict:
         _ = outcome.chosen
-    parts.add(0, Part.of(answer_table(outcome), {}))
+    parts.add(0, Part.of(_named(answer_table(outcome), name), {}))
     parts.finish()
     return Written(parts.out, outcome.rule, 1, 0, {message: About() for message in outcome.rule_warnings})
 
 
-def _decide_one(job: Job) -> Written:
-    """Decide one decision, in pieces of whole voters; at once where a row is a voter, or voters are few."""
+def _decide_one(job: Job, name: str | None) -> Written:
+    """Decide one decision, which may have a name: by pieces of whole voters, or at once where these are few."""
     rows, said, column = job.rows, job.columns.said, job.columns.voter
     names = job.columns.names(rows)
     if column is not None and names is not None:
@@ -264,12 +267,14 @@ def _decide_one(job: Job) -> Written:
                 table, numbers = sample(rows, column, runs, few)
                 some = Votes(table, rows.places(numbers))
                 pieces = job.cut(column, runs, _ROWS)
-                return _decide_voters(job, OneDecision(said, names, some, strict=job.strict, **job.asked), pieces)
+                one = OneDecision(said, names, some, strict=job.strict, **job.asked)
+                return _decide_voters(job, one, pieces, name)
     profile = forms.to_profile(rows.read(0, rows.height), rows.places(np.arange(rows.height)), said)
-    return _decide_at_once(profile.as_top() if said.ballots == "top" else profile, job.asked, job.strict, job.parts)
+    profile = profile.as_top() if said.ballots == "top" else profile
+    return _decide_at_once(profile, job.asked, job.strict, job.parts, name)
 
 
-def _decide_voters(job: Job, one: OneDecision, pieces: Sequence[Piece]) -> Written:
+def _decide_voters(job: Job, one: OneDecision, pieces: Sequence[Piece], name: str | None) -> Written:
     """Decide one decision by the voters of all pieces, over which it goes as often as the rule needs."""
     parts, passes = job.parts, 0
 
@@ -287,9 +292,14 @@ def _decide_voters(job: Job, one: OneDecision, pieces: Sequence[Piece]) -> Writt
         passes += 1
 
     table, rule, remarks = one.answered(spread)
-    parts.add(0, Part.of(table, {}))
+    parts.add(0, Part.of(_named(table, name), {}))
     job.finish()
     return Written(parts.out, rule, 1, 0, {remark: About() for remark in remarks})
+
+
+def _named(table: pl.DataFrame, decision: str | None) -> pl.DataFrame:
+    """Say of which decision all answers are, where it has a name."""
+    return table if decision is None else table.select(pl.lit(decision).alias("decision"), pl.all())
 
 
 def _sentence(message: str, about: About) -> str:
