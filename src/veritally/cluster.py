@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
-from veritally.errors import InputError, quoted, short
+from veritally.errors import InputError, LostError, quoted, short
 
 _ANSWER = 10.0  # seconds within which a scheduler answers at first
 _PATIENCE = 60.0  # the same later, when it may be busy, and within which there is a worker
@@ -157,7 +157,7 @@ class _Cluster(Executor):
 
         if isinstance(error, KilledWorker):
             problem = f"workers of the cluster ended over one piece of work ({error.allowed_failures + 1} in a row)"
-            return InputError(f"{problem}; give them more memory, and see what their logs say")
+            return LostError(f"{problem}; give them more memory, and see what their logs say")
         missing = next((one for one in (error, error.__cause__) if isinstance(one, ImportError)), None)
         if missing is not None or "deserialization" in str(error):
             found = "" if missing is None else f" ({missing})"
@@ -171,7 +171,7 @@ class _Cluster(Executor):
             self._lost, waiting, self._waiting = problem, self._waiting, set()
         for made in waiting:
             if made.set_running_or_notify_cancel():
-                made.set_exception(InputError(problem))
+                made.set_exception(LostError(problem))
 
     def _watch(self) -> None:
         """Look at the cluster now and then, until it is lost or no longer of use."""

@@ -11,6 +11,7 @@ import numpy as np
 from veritally.arrays import Array, is_jax
 from veritally.checks import whole
 from veritally.errors import InputError, InputWarning, quoted
+from veritally.inference.pooling import POOLED
 from veritally.learned.models import SHIPPED
 from veritally.model.parameters import checked_parameters
 from veritally.outcome import Outcome, TieBreak
@@ -262,6 +263,13 @@ def _taste(profile: Profile) -> tuple[str, ...]:
     who = "1 voter made" if voters == 1 else f"{voters} voters made"
     taste = "a voter's own taste counts as evidence each time, so the answer may be too sure"
     return (f"{who} about {each:.0f} comparisons each; {taste}",)
+
+
+def pools_noise(rule: RuleInfo, parameters: Mapping[str, Any], panel: AnyPanel | None, decisions: int) -> bool:
+    """Whether so many decisions have their noise pooled, where nothing else is said about it."""
+    told = not parameters.keys().isdisjoint({"scale", "sigma", "tau", "model", "omega", "count_error"})
+    free = rule.name == "posterior" and rule.instance is None and not isinstance(panel, LearnedPanel)
+    return free and not told and decisions >= POOLED
 
 
 def _require_unknown(parameters: Mapping[str, Any]) -> None:

@@ -28,7 +28,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 from veritally.checks import whole
-from veritally.errors import InputError
+from veritally.errors import InputError, LostError
 from veritally.versions import versions
 
 _AHEAD = 4  # pieces handed out for each worker
@@ -93,7 +93,7 @@ def processes(workers: int) -> Iterator[Executor]:
         yield pool
     except BrokenProcessPool as error:
         remedy = "use fewer workers if memory is short, and put the main part of a script under"
-        raise InputError(f"a worker process ended unexpectedly; {remedy} if __name__ == '__main__'") from error
+        raise LostError(f"a worker process ended unexpectedly; {remedy} if __name__ == '__main__'") from error
     finally:  # also when interrupted, or when nobody wants the rest
         for process in pool.give_up():
             process.terminate()
@@ -136,6 +136,11 @@ def _uninterrupted() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def workers_of(executor: Executor | None) -> int:
+    """Return how many can work at a time; about, where an executor does not say."""
+    return 1 if executor is None else getattr(executor, "_max_workers", None) or _UNKNOWN
+
+
 def _by_executor(
     executor: Executor, function: Callable[[P], R], pieces: Iterable[P], ahead: int, ordered: bool
 ) -> Iterator[tuple[P, R]]:
@@ -144,7 +149,7 @@ def _by_executor(
     running: dict[Future[R], P] = {}
     try:
         while True:
-            most = ahead * (getattr(executor, "_max_workers", None) or _UNKNOWN)  # of a cluster it changes
+            most = ahead * workers_of(executor)  # of a cluster it changes
             for piece in islice(waiting, max(0, most - len(running))):
                 running[executor.submit(function, piece)] = piece
             if not running:
@@ -156,7 +161,7 @@ def _by_executor(
         raise
     except (BrokenExecutor, CancelledError) as error:
         problem = str(error) or "its work was called off"
-        raise InputError(f"the executor was lost ({problem}); start it anew and go on") from error
+        raise LostError(f"the executor was lost ({problem}); start it anew and go on") from error
     finally:
         for future in running:
             future.cancel()

@@ -17,8 +17,14 @@ from click.testing import CliRunner
 
 import veritally as vt
 from veritally.cli import cli
+from veritally.errors import LostError
 from veritally.io import frames
+from veritally.io.options import Options
+from veritally.registry import rule_info
 from veritally.streams import run
+from veritally.streams.decisions import Task
+from veritally.streams.first_pass import share_of_first
+from veritally.streams.parts import Parts
 from veritally.streams.pieces import Runs
 from veritally.streams.rows import Rows
 
@@ -735,6 +741,50 @@ def test_the_command_writes_and_says_what(tmp_path):
         assert f"{options[0]} is for answers that are printed" in result.output
     result = CliRunner().invoke(cli, ["decide", str(source), "--workers", "2"])
     assert "are for --out FILE" in result.output
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize(
+    ("error", "resumable"), [(KeyboardInterrupt(), True), (LostError("lost"), True), (vt.InputError("bad"), False)]
+)
+def test_the_command_says_how_to_go_on_where_that_helps(tmp_path, monkeypatch, error, resumable):
+    source, added = write(votes(), tmp_path / "votes.parquet"), []
+    add = Parts.add
+
+    def some(parts, index, part):
+        if len(added) == 3:
+            raise error
+        added.append(index)
+        add(parts, index, part)
+
+    monkeypatch.setattr(Parts, "add", some)
+    line = ["--rule", "pairwise", "--workers", "1", "--out", str(tmp_path / "a.csv")]
+    result = CliRunner().invoke(cli, ["decide", str(source), *line])
+    assert result.exit_code != 0
+    assert ("to resume, give the same command again" in result.stderr) == resumable
+    assert ("% is done and kept in" in result.stderr) == resumable
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_progress_begins_with_what_was_kept(tmp_path):
+    source, out = write(votes(), tmp_path / "votes"), tmp_path / "answers.csv"
+    shares = []
+    with pytest.raises(ZeroDivisionError):
+        vt.decide_file(source, out, "pairwise", progress=lambda share: 1 / (share < 0.6))
+    with pytest.raises(ZeroDivisionError):
+        vt.decide_file(source, out, "pairwise", progress=lambda share: shares.append(share) or 1 / (share < 0.6))
+    assert shares[-1] >= 0.6
+    assert len([share for share in shares if share > 0.3]) == 1
+
+
+@pytest.mark.parametrize("rule", ["pairwise", "posterior"])
+def test_the_first_pass_is_a_part_of_the_work_as_large_as_it_is(rule):
+    """Where noise is pooled, it takes as long as deciding some 256 decisions, by one process."""
+    task = Task(Options(), "decision", rule_info(rule))
+    shares = [share_of_first(task, decisions, 1) for decisions in (256, 1_000_000)]
+    assert shares[0] == pytest.approx(0.5 if rule == "posterior" else 0.03, abs=0.01)
+    assert shares[1] < 0.001
+    assert share_of_first(task, 256, 4) > shares[0]
 
 
 @pytest.mark.usefixtures("small_pieces")

@@ -9,9 +9,10 @@ from typing import Any
 from veritally.cli.progress import progress_bar
 from veritally.cli.screen import say
 from veritally.cluster import connected
-from veritally.errors import InputError, InputWarning
+from veritally.errors import InputError, InputWarning, LostError
 from veritally.panel.verdicts import sentences
 from veritally.report.sentences import common_noise
+from veritally.streams.parts import folder_of
 from veritally.streams.run import decide_file
 
 _SAID = 20  # warnings
@@ -31,20 +32,20 @@ def decide_to_file(file: str, out: str, others: Mapping[str, Any], cluster: str 
     for option, given in others.items():
         if given:
             raise InputError(f"{option} is for answers that are printed; leave it out, or --out")
-    kept = Path(f"{out}.parts")
-    shares: list[float] = []
+    done = 0.0
 
     def report(share: float) -> None:
-        shares.append(share)
+        nonlocal done
+        done = share
         show(share)
 
     try:
         with connected(cluster) as executor, progress_bar(f"Deciding {Path(file).name}") as show:
             written = decide_file(file, out, **asked, executor=executor, progress=report)
-    except (KeyboardInterrupt, InputError):
-        if kept.exists() and shares:
-            done = f"{max(shares, default=0):.0%} is done and kept in {kept}"
-            say(f"{done}; to resume, give the same command again", err=True)
+    except (KeyboardInterrupt, LostError):
+        kept = folder_of(Path(out))
+        if kept.exists():
+            say(f"{done:.0%} is done and kept in {kept}; to resume, give the same command again", err=True)
         raise
     said = _first_of_each(written.warnings)
     for message in said[:_SAID]:

@@ -24,14 +24,13 @@ from veritally.cli.plugins import plugin_option
 from veritally.cli.progress import ProgressDisplay, duration, progress_bar, working
 from veritally.cli.saving import Files, checksum, kept_warnings
 from veritally.cli.screen import say
-from veritally.decide import Question, questions
+from veritally.decide import Question, pools_noise, questions
 from veritally.errors import InputError, InputWarning, quoted
-from veritally.inference.pooling import POOLED
 from veritally.io.votes import read
 from veritally.outcome import Outcome, TieBreak, WarningLines
 from veritally.panel.files import read_panel
-from veritally.panel.learned import LearnedPanel
 from veritally.progress import listening
+from veritally.registry import DEFAULT, rule_info
 from veritally.votes.labels import find
 from veritally.votes.profile import Profile
 from veritally.votes.rankings import Ordinal
@@ -321,7 +320,8 @@ def decide(
     if without:
         profile = _without(profile, without)
     said = None if panel is None else read_panel(panel)
-    if not isinstance(said, LearnedPanel) and _has_one_noise(profile, rule, parameters):
+    decisions = profile.batch[0] if profile.batch else 1
+    if pools_noise(rule_info(DEFAULT if rule is None else rule), parameters, said, decisions):
         parameters["scale"] = "pooled"
     settled: TieBreak = tie_break or "error"
     with working(file):  # of many decisions, some tell the noise of all
@@ -373,13 +373,6 @@ def _without(profile: Profile, names: tuple[str, ...]) -> Profile:
     return profile.select(
         voters=[name for name in profile.voters if str(name) not in gone], alternatives=kept if dropped else None
     )
-
-
-def _has_one_noise(profile: Profile, rule: str | None, parameters: dict[str, Any]) -> bool:
-    """Whether a file has so many decisions that their noise is pooled, if nothing else is said about it."""
-    if rule not in (None, "posterior") or not profile.batch or profile.batch[0] < POOLED:
-        return False
-    return parameters.keys().isdisjoint({"scale", "sigma", "tau", "model", "omega", "count_error"})
 
 
 def _setting(text: str) -> tuple[str, float | str]:

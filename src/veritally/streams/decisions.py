@@ -79,8 +79,6 @@ class Task:
         How files are to be read.
     key
         The column with the names of decisions.
-    rule
-        The rule; None for the one that is taken by default.
     made
         The rule with what it learned from all decisions together.
     strict
@@ -89,7 +87,7 @@ class Task:
 
     said: Options
     key: str
-    rule: RuleInfo | None
+    rule: RuleInfo
     choose: int = 1
     tie_break: TieBreak = "error"
     seed: int = 0

@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from veritally.decide import Question
+from veritally.decide import Question, pools_noise
 from veritally.errors import InputError, InputWarning
-from veritally.inference.pooling import POOLED
 from veritally.learning import learn_panel
 from veritally.panel.files import read_panel
 from veritally.panel.learned import LearnedPanel
@@ -25,6 +24,12 @@ _TELLING = 256  # decisions from which is learned what concerns all
 _LOOKED_AT = 8  # decisions by which it is found out whether the rule can use the votes
 _MOST_TRIED = 4_096  # where none of these decisions can be decided, all are taken to be so
 _TO_LEARN = 1_000  # decisions without answers from which a panel is learned
+
+
+def share_of_first(task: Task, decisions: int, workers: int) -> float:
+    """Return what share of the work it is to learn what concerns all decisions: about as if some were decided here."""
+    some = _TELLING if pools_noise(task.rule, task.parameters, task.panel, decisions) else _LOOKED_AT
+    return some / (some + decisions / workers)
 
 
 def learn_first(rows: Rows, columns: Columns, runs: Runs, task: Task) -> tuple[Question, Task]:
@@ -73,15 +78,12 @@ def panel_learned_first(rows: Rows, runs: Runs, task: Task, known: pl.DataFrame 
 
 def _learned(rows: Rows, runs: Runs, task: Task) -> tuple[Question, Task]:
     """Read some decisions, find out what concerns all of them, and give it to the task."""
-    assert task.rule is not None
     decisions = len(runs.names)
     with _quiet():
         some = _some(rows, runs, task, _TELLING if task.rule.iterative else _LOOKED_AT)
         first = task.question(some)
         _require_independent(first)
-        usual = first.parameters.keys().isdisjoint({"scale", "sigma", "tau", "model", "omega", "count_error"})
-        free = first.info.instance is None and not isinstance(task.panel, LearnedPanel)
-        if first.info.name == "posterior" and usual and free and decisions >= POOLED:
+        if pools_noise(first.info, first.parameters, task.panel, decisions):
             task = replace(task, parameters=task.parameters | {"scale": "pooled"})
             first = task.question(some)
         if not first.info.iterative:

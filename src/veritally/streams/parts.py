@@ -44,6 +44,11 @@ _SINKS: dict[str, Sink] = {
 }
 
 
+def folder_of(out: Path) -> Path:
+    """Return where the finished parts of a file are kept."""
+    return out.with_name(f"{out.name}.parts")
+
+
 class Parts:
     """The parts of ``out`` that are finished, held by one process at a time.
 
@@ -51,7 +56,7 @@ class Parts:
     """
 
     def __init__(self, out: Path, key: str) -> None:
-        self.out, self.folder = out, out.with_name(f"{out.name}.parts")
+        self.out, self.folder = out, folder_of(out)
         self._key = hashlib.sha256(key.encode()).hexdigest()[:16]
         with ExitStack() as stack:
             stack.enter_context(held(out))

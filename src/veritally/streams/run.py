@@ -29,7 +29,7 @@ from veritally.rules.posterior import Posterior
 from veritally.rules.protocol import Rule
 from veritally.streams.columns import Columns
 from veritally.streams.decisions import About, OnError, Part, Task, Votes, about_from_json, answer_table, merged
-from veritally.streams.first_pass import learn_first, panel_learned_first
+from veritally.streams.first_pass import learn_first, panel_learned_first, share_of_first
 from veritally.streams.job import Job, awaken
 from veritally.streams.key import key_of
 from veritally.streams.parts import Parts, require_out
@@ -37,13 +37,14 @@ from veritally.streams.pieces import Piece, Runs, sample
 from veritally.streams.rows import Rows, is_table
 from veritally.streams.voters import OneDecision, Pass
 from veritally.votes.profile import Profile
-from veritally.work import check_executor, check_workers, executing
+from veritally.work import check_executor, check_workers, executing, workers_of
 
 _ROWS, _ROWS_OF_SEARCHES = 1 << 18, 1 << 14  # of a piece, for rules of one pass and for others
 _VOTES, _FEWEST = 30_000, 1_000  # of one decision, and the fewest voters, by which its noise is found
 _PASSES = 8  # over all voters, about, until a search arrives
 _LOOK, _LEARNED = 0.03, 0.6  # of the work: that is done when rows were looked at, and when a panel was learned, about
-_FIRST = 0.05  # of the work that it takes to learn the rest
+_FIRST = 0.05  # of the work: to look at one decision by all its voters
+_TOGETHER = 0.3  # of the rest: to bring rows together, where they are not
 
 
 @dataclass(frozen=True)
@@ -226,15 +227,20 @@ def _decide_many(
         begun = _LEARNED
         with listening(job.progress), stretch(_LOOK, begun):
             learned = panel = panel_learned_first(job.rows, runs, task, known, parts)
-    with listening(job.progress), stretch(begun, begun + _FIRST):
-        first, task = learn_first(job.rows, job.columns, runs, replace(task, panel=panel))
+    task = replace(task, panel=panel)
+    ready = begun + (1 - begun) * share_of_first(task, len(runs.names), workers_of(job.executor))
+    with listening(job.progress), stretch(begun, ready):
+        first, task = learn_first(job.rows, job.columns, runs, task)
+    begun = ready if runs.together else ready + (1 - ready) * _TOGETHER
+    with listening(job.progress), stretch(ready, begun):
         pieces = job.cut(task.key, runs, _ROWS_OF_SEARCHES if first.info.iterative else _ROWS)
     todo = [piece for piece in pieces if piece.index not in parts]
     done = len(pieces) - len(todo)
+    job.progress(begun + (1 - begun) * done / len(pieces))  # with what was kept
     for index, part in job.do(task, todo):
         parts.add(index, part)
         done += 1
-        job.progress(begun + _FIRST + (1 - begun - _FIRST) * done / len(pieces))
+        job.progress(begun + (1 - begun) * done / len(pieces))
     notes = parts.notes()
     job.finish()
     pooled = tuple((first.made.pooled or {}).values()) if isinstance(first.made, Posterior) else ()
