@@ -25,7 +25,7 @@ from veritally.streams import run
 from veritally.streams.decisions import Task
 from veritally.streams.first_pass import share_of_first
 from veritally.streams.parts import Parts
-from veritally.streams.pieces import Runs
+from veritally.streams.pieces import Piece, Runs
 from veritally.streams.rows import Rows
 
 MANY = 60  # decisions
@@ -97,6 +97,27 @@ def test_rows_need_not_stand_together(tmp_path):
     vt.decide_file(write(shuffled, tmp_path / "votes"), tmp_path / "answers.parquet", "pairwise")
     found = pl.read_parquet(tmp_path / "answers.parquet").sort("decision", "alternative")
     assert_same(found, in_memory(table, "pairwise").sort("decision", "alternative"))
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_scattered_rows_are_cut_in_two_steps_where_pieces_are_many(tmp_path, monkeypatch):
+    """Pieces stay as small as they should be, and the answers the same, however many there are."""
+    shuffled = votes(300).sample(fraction=1, shuffle=True, seed=1)
+    source, pieces = write(shuffled, tmp_path / "votes"), []
+    read = Piece.read
+    monkeypatch.setattr(
+        Piece, "read", lambda piece, rows: pieces.append(read(piece, rows)[0].height) or read(piece, rows)
+    )
+    monkeypatch.setattr("veritally.streams.rows._BATCH", 500)
+    found = []
+    for files, rows in ((1000, 1000), (4, 200)):
+        monkeypatch.setattr("veritally.streams.pieces._MOST_FILES", files)
+        monkeypatch.setattr("veritally.streams.pieces._MOST_ROWS", rows)
+        vt.decide_file(source, tmp_path / "answers.csv", "pairwise")
+        found.append((tmp_path / "answers.csv").read_bytes())
+    assert found[0] == found[1]
+    assert sum(pieces) == 2 * shuffled.height
+    assert max(pieces) < 250
 
 
 def test_decisions_of_very_different_sizes_are_not_filled_up(tmp_path):

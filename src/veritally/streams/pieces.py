@@ -5,7 +5,8 @@ disk first, by a hash of their name.
 """
 
 import os
-from collections.abc import Collection
+import shutil
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,8 +20,9 @@ from veritally.files import write_whole
 from veritally.progress import report
 from veritally.streams.rows import Rows
 
-_NUMBER = "number of the row"  # a column of what lies on disk
-_MOST_BUCKETS = 256
+_NUMBER, _PIECE, _OWN = "number of the row", "piece of the row", "folder of the row"  # columns beside a user's
+_MOST_FILES = 256  # that a table is cut into
+_MOST_ROWS = 1 << 21  # that are cut again at a time
 _FEW = 64  # stretches of rows that are read one by one
 COMPLETE = "complete"
 
@@ -52,7 +54,7 @@ class Piece:
         if not self.files:
             return rows.read(self.start, self.stop), np.arange(self.start, self.stop)
         table = pl.concat([pl.read_ipc(file) for file in self.files])
-        return table.drop(_NUMBER), table[_NUMBER].to_numpy()
+        return table.drop(_NUMBER, _PIECE), table[_NUMBER].to_numpy()
 
 
 @dataclass(frozen=True)
@@ -104,35 +106,65 @@ class Runs:
 
 
 def bring_together(rows: Rows, column: str, runs: Runs, size: int, folder: Path) -> list[Piece]:
-    """Bring rows of the same name together on disk, in pieces of about so many rows; what lies there is used again."""
-    number = max(1, min(-(-rows.height // size), _MOST_BUCKETS))
-    names = np.bincount((runs.names % np.uint64(number)).astype(int), minlength=number)
-    before = np.cumsum(names) - names
+    """Bring rows of the same name together on disk, in pieces of about so many rows; what lies there is used again.
+
+    Very many pieces are made in two steps, since each table that is cut becomes as many files as there are pieces.
+    """
+    number = max(1, -(-rows.height // size))
+    together = -(-number // _MOST_FILES)  # pieces that stay together in the first step
     done = folder / COMPLETE
     if not done.exists():
+        shutil.rmtree(folder, ignore_errors=True)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            for place, (first, batch) in enumerate(rows.batches()):
-                numbers = pl.Series(_NUMBER, np.arange(first, first + batch.height))
-                bucket = pl.Series("bucket", _hashes(rows, batch.select(column), column) % np.uint64(number))
-                parts = (
-                    rows.spelt(batch)
-                    .with_columns(numbers, bucket)
-                    .partition_by("bucket", as_dict=True, include_key=False)
-                )
-                for (own,), part in parts.items():
-                    part.write_ipc(folder / f"{own:04}-{place:06}.ipc", compression="lz4")
-                report((first + batch.height) / rows.height)
+            _cut(_numbered(rows, column, number), together, folder if together == 1 else folder / "first")
+            for own in range(-(-number // together) if together > 1 else 0):
+                files = sorted((folder / "first" / str(own)).glob("*.ipc"))
+                _cut(_joined(files), 1, folder)
+                shutil.rmtree(folder / "first" / str(own), ignore_errors=True)
+                report((1 + (own + 1) * together / number) / 2)
         except (OSError, pl.exceptions.PolarsError) as error:
             problem = getattr(error, "strerror", None) or error
             raise InputError(f"{folder}: rows cannot be brought together there ({problem})") from error
         getattr(os, "sync", bool)()  # so that what is said to be there is, whatever happens next
         write_whole(done, b"")
+    names = np.bincount((runs.names % np.uint64(number)).astype(int), minlength=number)
+    before = np.cumsum(names) - names
     return [
-        Piece(index, 0, 0, int(before[index]), tuple(sorted(folder.glob(f"{index:04}-*.ipc"))))
-        for index in range(number)
-        if names[index]
+        Piece(int(own), 0, 0, int(before[own]), tuple(sorted((folder / str(own)).glob("*.ipc"))))
+        for own in np.flatnonzero(names)
     ]
+
+
+def _numbered(rows: Rows, column: str, number: int) -> Iterator[pl.DataFrame]:
+    """Go through all rows, with their numbers and the pieces that they go to."""
+    for first, batch in rows.batches():
+        numbers = pl.Series(_NUMBER, np.arange(first, first + batch.height))
+        piece = pl.Series(_PIECE, (_hashes(rows, batch.select(column), column) % np.uint64(number)).astype(np.uint32))
+        yield rows.spelt(batch).with_columns(numbers, piece)
+        report((first + batch.height) / rows.height / (1 if number <= _MOST_FILES else 2))
+
+
+def _joined(files: Sequence[Path]) -> Iterator[pl.DataFrame]:
+    """Go through the rows of files, many at a time."""
+    tables, height = list[pl.DataFrame](), 0
+    for file in files:
+        tables.append(pl.read_ipc(file))
+        height += tables[-1].height
+        if height >= _MOST_ROWS or file == files[-1]:
+            yield pl.concat(tables)
+            tables, height = [], 0
+
+
+def _cut(tables: Iterable[pl.DataFrame], together: int, folder: Path) -> None:
+    """Write the rows of each piece, or of so many together, to files in a folder of their own."""
+    known = set[int]()
+    for place, table in enumerate(tables):
+        keyed = table.with_columns((pl.col(_PIECE) // together).alias(_OWN))
+        for (own,), part in keyed.partition_by(_OWN, as_dict=True, include_key=False).items():
+            if own not in known:
+                (folder / str(own)).mkdir(parents=True, exist_ok=True)
+                known.add(own)
+            part.write_ipc(folder / str(own) / f"{place:06}.ipc", compression="lz4")
 
 
 def sample(rows: Rows, column: str, runs: Runs, most: int, also: Collection[str] = ()) -> tuple[pl.DataFrame, Array]:
