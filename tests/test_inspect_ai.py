@@ -220,12 +220,15 @@ def test_where_all_say_the_same_word_it_is_as_sure_as_a_known_one():
         (lambda: combined(graders="ab"), "graders takes a list of different names, one for each, not 'ab'"),
         (lambda: combined(verdicts=["good", "good"]), "verdicts takes a list of different names"),
         (lambda: combined(verdicts=["good", "bad"])(graded("good", "so")), "the verdict 'so' is none of those that"),
+        (lambda: read_log("nope.eval"), r"nope.eval: cannot be read as a log of inspect_ai \(No such file"),
+        (lambda: read_log(__file__), r"test_inspect_ai.py: cannot be read as a log of inspect_ai"),
         (lambda: combined(sigma=-1)(graded("C", "I")), "sigma must be"),
     ],
 )
 def test_what_cannot_be_combined_is_said(ask, message):
-    with pytest.raises(vt.InputError, match=message):
+    with pytest.raises(vt.InputError, match=message) as told:
         ask()
+    assert "\n" not in str(told.value)
 
 
 def test_other_words_are_alternatives():

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from veritally.decide import questions
-from veritally.errors import InputError, InputWarning, quoted
+from veritally.errors import InputError, InputWarning, quoted, short
 from veritally.inference.belief import percent
 from veritally.outcome import Outcome
 from veritally.panel.base import AnyPanel
@@ -144,7 +144,7 @@ def read_log(
     verdicts
         The possible verdicts, as for :func:`combined`.
     """
-    log = log if isinstance(log, EvalLog) else read_eval_log(str(log))
+    log = log if isinstance(log, EvalLog) else _read(log)
     samples = log.samples or []
     several = len({sample.epoch for sample in samples}) > 1
     renamed = graders if isinstance(graders, Mapping) or graders is None else {name: name for name in graders}
@@ -165,6 +165,14 @@ def read_log(
     )
     counts = np.broadcast_to((top >= 0)[..., None], (*top.shape, len(possible)))
     return Profile(top=top, counts=counts, alternatives=list(map(str, possible)), voters=names, decisions=list(said))
+
+
+def _read(place: str | PathLike[str]) -> EvalLog:
+    try:
+        return read_eval_log(str(place))
+    except Exception as error:  # of the system that it is on, or of what reads it
+        problem = getattr(error, "strerror", None) or f"{type(error).__name__}: {short(error)}"
+        raise InputError(f"{place}: cannot be read as a log of inspect_ai ({problem})") from error
 
 
 def _numbered(number: int) -> list[str]:

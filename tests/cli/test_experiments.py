@@ -159,6 +159,7 @@ def test_progress_in_a_log(monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["compare", "--vary", "voters="], "--vary takes a quantity and its levels, such as voters=3,10,30, not"),
         (["simulate", "a.csv", "a.csv"], "votes and truth need two different files"),
         (["simulate", "a.xyz", "b.csv"], "cannot tell the format"),
         (["simulate", "a.csv", "b.csv", "--experience", "given:1"], "use vt.Scenario"),

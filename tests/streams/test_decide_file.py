@@ -579,6 +579,61 @@ def test_a_folder_of_others_is_left_alone(tmp_path):
     assert len(list(folder.iterdir())) == 2
 
 
+def test_answers_never_replace_the_votes(tmp_path):
+    source = write(votes(), tmp_path / "votes.parquet")
+    (tmp_path / "link.parquet").symlink_to(source)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "part.parquet").symlink_to(source)
+    vt.write(vt.read(votes()), tmp_path / "votes.csv")
+    for given, out in (
+        ("votes.parquet", "votes.parquet"),
+        ("votes.parquet", "link.parquet"),
+        ("folder", "votes.parquet"),
+        ("votes.csv", "votes.csv"),
+    ):
+        before = (tmp_path / out).read_bytes()
+        with pytest.raises(vt.InputError, match=f"{out}: is the file of the votes; write the answers to another"):
+            vt.decide_file(tmp_path / given, tmp_path / out, "pairwise", force=True)
+        assert (tmp_path / out).read_bytes() == before
+
+
+def test_parts_may_have_numbers_of_other_widths_and_be_empty(tmp_path):
+    table = votes().with_columns(value=pl.col("rank").cast(pl.Float64)).drop("rank")
+    folder = write(table, tmp_path / "votes", 2)
+    second = pl.read_parquet(folder / "part-1.parquet")
+    second.with_columns(pl.col("count").cast(pl.Int8), pl.col("value").cast(pl.Float32)).write_parquet(
+        folder / "part-1.parquet"
+    )
+    pl.DataFrame(schema=dict.fromkeys(table.columns, pl.Null)).write_parquet(folder / "part-0-empty.parquet")
+    vt.decide_file(folder, tmp_path / "answers.csv", "mean")
+    assert_same(pl.read_csv(tmp_path / "answers.csv"), in_memory(table, "mean"))
+
+
+def test_other_files_of_a_folder_are_counted(tmp_path):
+    folder = write(votes(), tmp_path / "votes", 3)
+    (folder / "part-2.parquet").rename(folder / "part-2.PARQUET")
+    (folder / "more.csv").write_text("voter")
+    (folder / "_SUCCESS").touch()
+    line = ["decide", str(folder), "--rule", "pairwise", "--workers", "1", "--out", str(tmp_path / "answers.csv")]
+    result = CliRunner().invoke(cli, line)
+    assert result.exit_code == 0
+    assert f"{MANY} decisions by pairwise, from 3 of 4 files (those that end in .parquet): " in result.stdout
+    assert_same(pl.read_csv(tmp_path / "answers.csv"), in_memory(votes(), "pairwise"))
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_how_columns_were_understood_is_a_note_as_in_memory(tmp_path):
+    votes().rename({"voter": "reviewer", "alternative": "paper"}).write_csv(tmp_path / "votes.csv")
+    command = ["decide", str(tmp_path / "votes.csv"), "--rule", "pairwise"]
+    in_one, to_file = (
+        CliRunner().invoke(cli, [*command, *more])
+        for more in ([], ["--out", str(tmp_path / "answers.csv"), "--workers", "1"])
+    )
+    notes = [[line for line in one.stderr.splitlines() if "is read as" in line] for one in (in_one, to_file)]
+    assert notes[0] == notes[1]
+    assert notes[0][0].startswith("Note: ")
+
+
 def test_answers_are_not_written_among_the_votes(tmp_path):
     folder = write(votes(), tmp_path / "votes", 2)
     with pytest.raises(vt.InputError, match="is in the folder of the votes"):
@@ -715,7 +770,10 @@ def test_files_that_are_no_votes_are_sentences(tmp_path):
         vt.decide_file(tmp_path / "none.parquet", tmp_path / "answers.csv")
     write(votes(), tmp_path / "folder", 2)
     votes().rename({"rank": "value"}).write_parquet(tmp_path / "folder" / "part-2.parquet")
-    with pytest.raises(vt.InputError, match=r"part-2.parquet: has other columns, or of other types"):
+    with pytest.raises(vt.InputError, match=r"part-2.parquet: has other columns than"):
+        vt.decide_file(tmp_path / "folder", tmp_path / "answers.csv")
+    votes().cast({"rank": pl.String}).write_parquet(tmp_path / "folder" / "part-2.parquet")
+    with pytest.raises(vt.InputError, match=r"part-2.parquet: has another type in the column rank than"):
         vt.decide_file(tmp_path / "folder", tmp_path / "answers.csv")
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 and nothing else")
     with pytest.raises(vt.InputError, match=r"broken.parquet: is not a readable Parquet file"):

@@ -9,7 +9,7 @@ from typing import Any
 from veritally.cli.progress import progress_bar
 from veritally.cli.screen import say
 from veritally.cluster import connected
-from veritally.errors import InputError, InputWarning, LostError
+from veritally.errors import InputError, InputNote, InputWarning, LostError
 from veritally.panel.verdicts import sentences
 from veritally.report.sentences import common_noise
 from veritally.streams.parts import folder_of
@@ -47,13 +47,17 @@ def decide_to_file(file: str, out: str, others: Mapping[str, Any], cluster: str 
         if kept.exists():
             say(f"{done:.0%} is done and kept in {kept}; to resume, give the same command again", err=True)
         raise
+    for note in _first_of_each(written.notes):
+        warnings.warn(note, InputNote, stacklevel=1)
     said = _first_of_each(written.warnings)
     for message in said[:_SAID]:
         warnings.warn(message, InputWarning, stacklevel=1)
     if len(said) > _SAID:
         warnings.warn(f"{len(said) - _SAID:,} more warnings are not shown", InputWarning, stacklevel=1)
     number = "1 decision" if written.decisions == 1 else f"{written.decisions:,} decisions"
-    say(f"{number} by {written.rule}: {written.path}")
+    every = written.files + written.other_files
+    read = f", from {written.files:,} of {every:,} files (those that end in .parquet)" if written.other_files else ""
+    say(f"{number} by {written.rule}{read}: {written.path}")
     for noise in written.pooled_noise:
         say(common_noise(noise))
     if written.panel is not None:

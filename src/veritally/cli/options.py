@@ -180,12 +180,11 @@ def parse_vary(texts: tuple[str, ...]) -> dict[str, list[float | str]] | None:
     if len(texts) > 1:
         raise InputError(f"--vary takes one quantity at a time, not {quoted(' and '.join(texts))}")
     for text in texts:
-        name, equals, levels = text.partition("=")
-        if not (name.strip() and equals):
+        name, _, listed = text.partition("=")
+        levels = [number_or_text(item.strip()) for item in listed.split(",") if item.strip()]
+        if not (name.strip() and levels):
             raise InputError(f"--vary takes a quantity and its levels, such as voters=3,10,30, not {quoted(text)}")
-        return {
-            name.strip().replace("-", "_"): [number_or_text(item.strip()) for item in levels.split(",") if item.strip()]
-        }
+        return {name.strip().replace("-", "_"): levels}
     return None
 
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from veritally.arrays import Array
 from veritally.decide import Question
-from veritally.errors import InputError, InputWarning, quoted
+from veritally.errors import InputError, InputNote, InputWarning, quoted
 from veritally.io import forms
 from veritally.io.frames import Place
 from veritally.io.options import Options
@@ -40,10 +40,14 @@ class Votes(NamedTuple):
 
 
 class About(NamedTuple):
-    """The decisions that a warning is about: the first of them, and how many are known; none if it is about all."""
+    """The decisions that a warning is about: the first of them, and how many are known; none if it is about all.
+
+    With ``is_note`` it is no warning, but says how the votes were understood.
+    """
 
     names: tuple[str, ...] = ()
     number: int = 0
+    is_note: bool = False
 
 
 class Answers(NamedTuple):
@@ -181,7 +185,11 @@ class Task:
             table = pl.concat([part.table for part in parts], how="diagonal_relaxed")
             about = merged(part.warnings for part in parts)
             return Answers(table, about, sum(part.decisions for part in parts), sum(part.failed for part in parts))
-        said = {str(one.message): About() for one in caught if issubclass(one.category, InputWarning)}
+        said = {
+            str(one.message): About(is_note=issubclass(one.category, InputNote))
+            for one in caught
+            if issubclass(one.category, InputWarning)
+        }
         return found._replace(warnings=merged([said, found.warnings]))
 
     def _decided(self, votes: Votes) -> Answers:
@@ -282,17 +290,17 @@ def _warnings(outcome: Outcome) -> dict[str, About]:
 def merged(several: Iterable[Mapping[str, About]]) -> dict[str, About]:
     """Put warnings together."""
     together: dict[str, About] = {}
-    for message, (names, number) in (item for one in several for item in one.items()):
+    for message, (names, number, is_note) in (item for one in several for item in one.items()):
         known = together.get(message, About())
-        together[message] = About((*known.names, *names)[:_NAMED], known.number + number)
+        together[message] = About((*known.names, *names)[:_NAMED], known.number + number, is_note)
     return together
 
 
 def about_to_json(about: Mapping[str, About]) -> list[list[Any]]:
     """Return warnings as plain objects."""
-    return [[message, list(names), number] for message, (names, number) in about.items()]
+    return [[message, list(names), number, is_note] for message, (names, number, is_note) in about.items()]
 
 
 def about_from_json(given: list[list[Any]]) -> dict[str, About]:
     """Return warnings from these."""
-    return {message: About(tuple(names), number) for message, names, number in given}
+    return {message: About(tuple(names), number, is_note) for message, names, number, is_note in given}

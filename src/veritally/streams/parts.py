@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 
+from veritally.checks import usable_path
 from veritally.errors import InputError
 from veritally.files import refuse_to_replace, write_whole
 from veritally.io.text import first_line
@@ -191,8 +192,16 @@ def require_out(out: Path, source: Any, force: bool) -> None:
     folder = source if isinstance(source, str | PathLike) and Path(source).is_dir() else None
     if folder is not None and Path(os.path.realpath(folder)) in Path(os.path.realpath(out)).parents:
         raise InputError(f"{out}: is in the folder of the votes, where it would be read as votes; write it elsewhere")
+    if isinstance(source, str | PathLike):
+        require_other(out, [usable_path(source)])
     if not force:
         refuse_to_replace(out, _are_answers)
+
+
+def require_other(out: Path, files: Iterable[Path]) -> None:
+    """Refuse to write over one of the files that are read, by whatever name."""
+    if out.exists() and any(file.is_file() and out.samefile(file) for file in files):
+        raise InputError(f"{out}: is the file of the votes; write the answers to another")
 
 
 def _are_answers(path: Path) -> bool:

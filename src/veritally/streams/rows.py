@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from os import PathLike
 from pathlib import Path
@@ -14,7 +14,7 @@ import polars as pl
 from polars.selectors import by_name
 
 from veritally.checks import usable_path
-from veritally.errors import InputError
+from veritally.errors import InputError, short
 from veritally.io.frames import Place
 from veritally.io.sizes import MOST_COLUMNS, require_flat
 from veritally.io.spelling import in_one_form, plain_columns
@@ -38,6 +38,10 @@ class Rows:
         The row at which each of them begins, and how many rows there are.
     columns
         The names of the columns in one form, with what the files call them.
+    cast
+        The types of those columns of which files have different ones.
+    others
+        How many other files lie in the folder.
     table, place
         The rows themselves, where they are not in Parquet files, and how a person calls each.
     """
@@ -46,6 +50,8 @@ class Rows:
     files: tuple[Path, ...]
     starts: tuple[int, ...]
     columns: Mapping[str, str]
+    cast: Mapping[str, Any] = field(default_factory=dict)
+    others: int = 0
     table: pl.DataFrame | None = None
     place: Place | None = None
 
@@ -54,18 +60,20 @@ class Rows:
         """Look at a file, a folder of Parquet files, or a frame."""
         path = usable_path(source) if isinstance(source, str | PathLike) and str(source) != "-" else None
         if path is not None and path.is_dir():
-            files = sorted(found for found in path.rglob("*.parquet") if not _is_hidden(found.relative_to(path)))
+            every = [own for own in path.rglob("*") if own.is_file() and not _is_hidden(own.relative_to(path))]
+            files = sorted(own for own in every if own.suffix.lower() == ".parquet")
             if not files:
                 raise InputError(f"{path}: holds no file that ends in .parquet; give a file, or a folder of such files")
-            return cls._of_parquet(str(source), files)
+            return replace(cls._of_parquet(str(source), files), others=len(every) - len(files))
         if path is not None and path.is_file() and _is_parquet(path):
             return cls._of_parquet(str(source), [path])
         table, place = load(source)
-        return cls(place.name, (), (0, table.height), {name: name for name in table.columns}, table, place)
+        names = {name: name for name in table.columns}
+        return cls(place.name, (), (0, table.height), names, table=table, place=place)
 
     @classmethod
     def _of_parquet(cls, name: str, files: Sequence[Path]) -> "Rows":
-        lengths, columns = [], dict[str, Any]()
+        lengths, schemas = [], list[dict[str, Any]]()
         for file in files:
             lazy = pl.scan_parquet(file)
             try:
@@ -73,14 +81,16 @@ class Rows:
                 lengths.append(int(lazy.select(pl.len()).collect().item()))  # as its footer has it
             except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
                 raise InputError(f"{file}: is not a readable Parquet file ({first_line(error)})") from error
-            columns = columns or dict(types)
-            if dict(types) != columns:
-                raise InputError(f"{file}: has other columns, or of other types, than {files[0]}; write them alike")
+            schemas.append(dict(types))
+            if schemas[-1].keys() != schemas[0].keys():
+                raise InputError(f"{file}: has other columns than {files[0]}; write them alike")
+        columns = {column: _common(column, [own[column] for own in schemas], files) for column in schemas[0]}
+        cast = {column: kind for column, kind in columns.items() if any(own[column] != kind for own in schemas)}
         if len(columns) > MOST_COLUMNS:
             raise InputError(f"{name}: has {len(columns):,} columns; give a row for each voter and alternative instead")
         require_flat(columns.values(), name)
         called = dict(zip(plain_columns(columns, name), columns, strict=True))
-        return cls(name, tuple(files), tuple(accumulate(lengths, initial=0)), called)
+        return cls(name, tuple(files), tuple(accumulate(lengths, initial=0)), called, cast)
 
     @property
     def height(self) -> int:
@@ -121,6 +131,7 @@ class Rows:
             low, high = max(start, first), min(stop, last)
             if low < high or (start == stop == first):
                 lazy = pl.scan_parquet(file).select(by_name(*wanted)).slice(low - first, high - low)
+                lazy = lazy.cast({column: kind for column, kind in self.cast.items() if column in wanted})
                 try:
                     parts.append(lazy.collect())
                 except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
@@ -155,6 +166,18 @@ class Rows:
         if len(self.files) == 1:
             return Place(self.name, "row", np.asarray(numbers) + 1)
         return Place(self.name, "row", np.asarray(numbers) + 1, parts=(self.starts, tuple(map(str, self.files))))
+
+
+def _common(column: str, types: Sequence[Any], files: Sequence[Path]) -> Any:
+    """Return the type in which all files can give a column: the widest of numbers of a kind; empty ones have any."""
+    known = list(dict.fromkeys(kind for kind in types if kind != pl.Null)) or [pl.Null()]
+    if all(kind.is_integer() for kind in known) or all(kind.is_float() for kind in known):
+        widest = pl.concat([pl.Series(dtype=kind).to_frame() for kind in known], how="vertical_relaxed").dtypes[0]
+        known = [widest] if widest.is_float() == known[0].is_float() else known
+    if len(known) > 1 or (len(set(types)) > 1 and known[0].is_nested()):
+        other = next(file for file, kind in zip(files, types, strict=True) if kind != types[0])
+        raise InputError(f"{other}: has another type in the column {short(column)} than {files[0]}; write them alike")
+    return known[0]
 
 
 def is_table(source: Any) -> bool:

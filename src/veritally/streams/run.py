@@ -32,7 +32,7 @@ from veritally.streams.decisions import About, OnError, Part, Task, Votes, about
 from veritally.streams.first_pass import learn_first, panel_learned_first, share_of_first
 from veritally.streams.job import Job, awaken
 from veritally.streams.key import key_of
-from veritally.streams.parts import Parts, require_out
+from veritally.streams.parts import Parts, require_other, require_out
 from veritally.streams.pieces import Piece, Runs, sample
 from veritally.streams.rows import Rows, is_table
 from veritally.streams.voters import OneDecision, Pass
@@ -67,6 +67,8 @@ class Written:
         The noise that all decisions have in common, where it was pooled.
     panel
         The panel that was learned first, if one was.
+    files, other_files
+        How many files of a folder were read, and how many others lie in it.
     """
 
     path: Path
@@ -76,11 +78,18 @@ class Written:
     about: Mapping[str, About] = field(default_factory=dict)
     pooled_noise: tuple[PooledNoise, ...] = ()
     panel: LearnedPanel | None = None
+    files: int = 1
+    other_files: int = 0
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """A sentence for each warning, with the first decisions that it is about."""
-        return tuple(_sentence(message, about) for message, about in self.about.items())
+        return tuple(_sentence(message, about) for message, about in self.about.items() if not about.is_note)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence for each note on how the votes were understood."""
+        return tuple(_sentence(message, about) for message, about in self.about.items() if about.is_note)
 
 
 def decide_file(
@@ -172,6 +181,7 @@ def decide_file(
         with Parts(file, "at once") as parts:
             return _decide_at_once(profile, asked, strict, parts)
     rows = Rows.of(source)
+    require_other(file, rows.files)
     if not rows.height:
         raise InputError(f"{rows.name}: has a header but no rows; it needs a row for each voter and alternative")
     identity = rows.identity
@@ -185,7 +195,8 @@ def decide_file(
             runs = None if found.decision is None else Runs.of(rows, found.decision)
         job = Job(rows, found, identity, asked, strict, parts, others, here, progress)
         try:
-            return _decide(job, runs, panel, known, on_error)
+            written = _decide(job, runs, panel, known, on_error)
+            return replace(written, files=len(rows.files), other_files=rows.others)
         except InputError:
             rows.require(identity)  # else what is wrong may be that they are others by now
             raise
