@@ -5,9 +5,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -153,31 +153,43 @@ def test_workers_and_executors_change_no_bit(tmp_path):
     assert one == (tmp_path / "threads.parquet").read_bytes()
 
 
-SLOW = """
-import sys, time
+WAITING = """
+import select, sys
 import veritally as vt
 from veritally.streams import decisions, run
 run._ROWS = run._ROWS_OF_SEARCHES = 100
 decide = decisions.Task.__call__
-def slowly(self, votes):
-    time.sleep(0.2)
+def waiting(self, votes):
+    if votes.piece > 1:
+        print("waiting", flush=True)
+        while not select.select([sys.stdin], [], [], 0.1)[0]:  # now and then awake, for an interruption to be seen
+            pass
     return decide(self, votes)
-decisions.Task.__call__ = slowly
+decisions.Task.__call__ = waiting
 vt.decide_file(sys.argv[1], sys.argv[2], "posterior", sigma=10.0, tau=1.0)
 """
+
+
+@contextmanager
+def half_done(source, out):
+    """Another process that has decided two pieces, and waits at the next until its standard input ends."""
+    command = [sys.executable, "-c", WAITING, str(source), str(out)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout.readline() == b"waiting\n"
+            yield process
+        finally:
+            process.kill()
 
 
 @pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
 def test_an_interrupted_run_goes_on_and_ends_with_the_same_bytes(tmp_path, sent):
     source, out = write(votes(), tmp_path / "votes"), tmp_path / "answers.parquet"
-    process = subprocess.Popen([sys.executable, "-c", SLOW, str(source), str(out)], stderr=subprocess.PIPE)
     kept = tmp_path / "answers.parquet.parts"
-    while not list(kept.glob("*.json")):
-        assert process.poll() is None, process.stderr.read()
-        time.sleep(0.02)
-    process.send_signal(sent)
-    process.communicate()
+    with half_done(source, out) as process:
+        process.send_signal(sent)
+        process.wait(60)
     finished = {path.name for path in kept.glob("*.json")}
     assert finished
     assert not out.exists()
@@ -712,16 +724,8 @@ def test_a_full_disk_is_a_sentence_and_leaves_the_former_file(tmp_path):
 
 def test_a_file_that_another_process_writes_is_refused(tmp_path):
     source, out = write(votes(), tmp_path / "votes"), tmp_path / "answers.parquet"
-    process = subprocess.Popen([sys.executable, "-c", SLOW, str(source), str(out)])
-    try:
-        while not list(tmp_path.glob("answers.parquet.parts/*.json")):
-            assert process.poll() is None
-            time.sleep(0.02)
-        with pytest.raises(vt.InputError, match=f"in use by process {process.pid}"):
-            vt.decide_file(source, out, "pairwise")
-    finally:
-        process.kill()
-        process.wait()
+    with half_done(source, out) as process, pytest.raises(vt.InputError, match=f"in use by process {process.pid}"):
+        vt.decide_file(source, out, "pairwise")
 
 
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="there is no second file system to point to")

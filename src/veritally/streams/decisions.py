@@ -2,7 +2,7 @@
 
 import io
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -38,6 +38,11 @@ class Votes(NamedTuple):
     before: int = 0
     piece: int = 0
 
+    def profile(self, said: Options) -> Profile:
+        """Read the votes."""
+        profile = forms.to_profile(self.table, self.place, said)
+        return profile.as_top() if said.ballots == "top" else profile
+
 
 class About(NamedTuple):
     """The decisions that a warning is about: the first of them, and how many are known; none if it is about all.
@@ -57,6 +62,13 @@ class Answers(NamedTuple):
     warnings: Mapping[str, About]
     decisions: int
     failed: int
+
+    @classmethod
+    def joined(cls, parts: Sequence["Answers"]) -> "Answers":
+        """Put answers to different decisions together."""
+        table = pl.concat([part.table for part in parts], how="diagonal_relaxed")
+        decisions, failed = (sum(part.decisions for part in parts), sum(part.failed for part in parts))
+        return cls(table, merged(part.warnings for part in parts), decisions, failed)
 
 
 class Part(NamedTuple):
@@ -111,16 +123,13 @@ class Task:
     def answers(self, votes: Votes) -> Answers:
         """Decide all decisions of a piece."""
         parts = [self._answers(part) for part in self._of_like_size(votes)]
-        table = pl.concat([part.table for part in parts], how="diagonal_relaxed")
-        if len(parts) > 1:
-            order = self.names(votes).unique(maintain_order=True)
-            place = pl.DataFrame({"decision": order}).with_row_index("place")
-            table = table.join(place, on="decision", how="left", maintain_order="left").sort(
-                "place", maintain_order=True
-            )
-            table = table.drop("place")
-        decisions, failed = (sum(part.decisions for part in parts), sum(part.failed for part in parts))
-        return Answers(table, merged(part.warnings for part in parts), decisions, failed)
+        answers = Answers.joined(parts)
+        if len(parts) == 1:
+            return answers
+        order = self.names(votes).unique(maintain_order=True)
+        place = pl.DataFrame({"decision": order}).with_row_index("place")
+        table = answers.table.join(place, on="decision", how="left", maintain_order="left")
+        return answers._replace(table=table.sort("place", maintain_order=True).drop("place"))
 
     def names(self, votes: Votes) -> pl.Series:
         """Return the name of the decision of each row; nothing where it is blank, which is refused later."""
@@ -128,9 +137,8 @@ class Task:
 
     def question(self, votes: Votes) -> Question:
         """Read the votes and check what is asked about them."""
-        profile = self.read(votes)
         asked = Question.of(
-            profile,
+            votes.profile(self.said),
             self.rule,
             self.choose,
             self.tie_break,
@@ -141,11 +149,6 @@ class Task:
             oddities=False,
         )
         return replace(asked, before=votes.before)
-
-    def read(self, votes: Votes) -> Profile:
-        """Read the votes."""
-        profile = forms.to_profile(votes.table, votes.place, self.said)
-        return profile.as_top() if self.said.ballots == "top" else profile
 
     def sound(self, votes: Votes) -> list[Votes]:
         """Return those parts of the votes about which something can be asked, where others are to be skipped.
@@ -181,10 +184,7 @@ class Task:
                     return self._failed(votes, error)
                 found = None
         if found is None:
-            parts = [self._answers(half) for half in halves]
-            table = pl.concat([part.table for part in parts], how="diagonal_relaxed")
-            about = merged(part.warnings for part in parts)
-            return Answers(table, about, sum(part.decisions for part in parts), sum(part.failed for part in parts))
+            return Answers.joined([self._answers(half) for half in halves])
         said = {
             str(one.message): About(is_note=issubclass(one.category, InputNote))
             for one in caught

@@ -32,11 +32,6 @@ def share_of_first(task: Task, decisions: int, workers: int) -> float:
     return some / (some + decisions / workers)
 
 
-def learn_first(rows: Rows, columns: Columns, runs: Runs, task: Task) -> tuple[Question, Task]:
-    """Ask about some decisions, and return that with the task that knows what was learned from them."""
-    return _learned(rows, runs, _by_name(rows, columns, task))
-
-
 def _some(rows: Rows, runs: Runs, task: Task, most: int, also: Collection[str] = ()) -> Votes:
     """Read some decisions in which there is nothing to refuse; more of them, where all are to be skipped."""
     while True:
@@ -70,14 +65,15 @@ def panel_learned_first(rows: Rows, runs: Runs, task: Task, known: pl.DataFrame 
         return found
     answered = () if known is None else set(known["decision"].cast(pl.String))
     with _quiet():
-        votes = task.read(_some(rows, runs, task, _TO_LEARN, answered))
+        votes = _some(rows, runs, task, _TO_LEARN, answered).profile(task.said)
         panel = learn_panel(votes, known, state=parts.search)
     panel.write(parts.panel)
     return panel
 
 
-def _learned(rows: Rows, runs: Runs, task: Task) -> tuple[Question, Task]:
-    """Read some decisions, find out what concerns all of them, and give it to the task."""
+def learn_first(rows: Rows, columns: Columns, runs: Runs, task: Task) -> tuple[Question, Task]:
+    """Ask about some decisions, and return that with the task that knows what was learned from them."""
+    task = _by_name(rows, columns, task)
     decisions = len(runs.names)
     with _quiet():
         some = _some(rows, runs, task, _TELLING if task.rule.iterative else _LOOKED_AT)

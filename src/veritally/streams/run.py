@@ -14,7 +14,6 @@ from veritally.checks import usable_path, whole
 from veritally.decide import Question
 from veritally.errors import InputError, quoted
 from veritally.inference.scale import PooledNoise
-from veritally.io import forms
 from veritally.io.answers import answers_in
 from veritally.io.columns import checked
 from veritally.io.confidence import checked_map
@@ -286,9 +285,8 @@ def _decide_one(job: Job, name: str | None) -> Written:
                 pieces = job.cut(column, runs, _ROWS)
                 one = OneDecision(said, names, some, strict=job.strict, **job.asked)
                 return _decide_voters(job, one, pieces, name)
-    profile = forms.to_profile(rows.read(0, rows.height), rows.places(np.arange(rows.height)), said)
-    profile = profile.as_top() if said.ballots == "top" else profile
-    return _decide_at_once(profile, job.asked, job.strict, job.parts, name)
+    votes = Votes(rows.read(0, rows.height), rows.places(np.arange(rows.height)))
+    return _decide_at_once(votes.profile(said), job.asked, job.strict, job.parts, name)
 
 
 def _decide_voters(job: Job, one: OneDecision, pieces: Sequence[Piece], name: str | None) -> Written:

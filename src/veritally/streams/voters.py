@@ -16,7 +16,6 @@ from veritally.inference.mixture import PosteriorMixture
 from veritally.inference.optimiser import peak_of, tally_at
 from veritally.inference.propagation import Moments
 from veritally.inference.sampling import believe
-from veritally.io import forms
 from veritally.io.options import Options
 from veritally.likelihood.votes import LikelihoodSums
 from veritally.outcome import TieBreak
@@ -105,8 +104,7 @@ class Reader:
         """Return ballots, the names of their voters, and the largest count that each claims."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InputWarning)
-            profile = forms.to_profile(votes.table, votes.place, self.said)
-        profile = profile.as_top() if self.said.ballots == "top" else profile
+            profile = votes.profile(self.said)
         ballots = aligned(profile, self.alternatives)
         ballots = ballots if self.cap is None else capped(ballots, np.array(self.cap))
         most = claimed(ballots)
@@ -198,8 +196,7 @@ class OneDecision:
         """Ask it about some of the voters."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InputWarning)
-            profile = forms.to_profile(self.some.table, self.some.place, self.said)
-        profile = profile.as_top() if self.said.ballots == "top" else profile
+            profile = self.some.profile(self.said)
         labels = Labels.of(self.alternatives, len(self.alternatives), (), "alternative")
         profile = profile.with_ballots(aligned(profile, self.alternatives), alternative_labels=labels)
         # Of how many one can choose is known only when all have voted.
