@@ -215,12 +215,19 @@ def test_what_was_finished_of_other_work_is_not_used(tmp_path):
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_ties_are_broken_by_the_order_in_the_decision_whatever_stands_before_it(tmp_path):
-    rows = [(f"q{d}", f"v{i}", name, 1) for d in range(80) for i in (0, 1) for name in ("AB" if d % 7 else "BA")]
+@pytest.mark.parametrize("tie_break", ["first", "random"])
+@pytest.mark.parametrize("own", [False, True], ids=["shared", "own"])
+def test_ties_are_broken_as_in_memory_whatever_stands_before_them(tmp_path, tie_break, own):
+    """Also where a decision lists its alternatives in another order than the file, of which it has some."""
+    random = np.random.default_rng(3)
+    rows = []
+    for d in range(80):
+        names = random.permutation([f"{d} {name}" if own else name for name in "ABCDE"])[: random.integers(2, 6)]
+        rows += [(f"q{d}", f"v{i}", name, 1) for i in (0, 1) for name in names]
     table = pl.DataFrame(rows, schema=["decision", "voter", "alternative", "rank"], orient="row")
-    vt.decide_file(table, tmp_path / "answers.csv", "borda", tie_break="first")
-    found = pl.read_csv(tmp_path / "answers.csv")
-    assert found.filter("chosen")["alternative"].to_list() == ["A" if d % 7 else "B" for d in range(80)]
+    source = write(table, tmp_path / "votes")
+    vt.decide_file(source, tmp_path / "answers.csv", "borda", tie_break=tie_break, seed=5)
+    assert_same(pl.read_csv(tmp_path / "answers.csv"), in_memory(table, "borda", tie_break=tie_break, seed=5))
 
 
 @pytest.mark.usefixtures("small_pieces")

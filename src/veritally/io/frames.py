@@ -66,7 +66,7 @@ def to_profile(table: pl.DataFrame, place: "Place", said: Options) -> Profile:
         said.require_ranks(name)
     decisions, decision = coded(table["decision"], place) if "decision" in table.columns else (None, None)
     voters, voter = _labels(table["voter"], decision, place, said.apart)
-    alternatives, alternative = _labels(table["alternative"], decision, place, said.apart)
+    alternatives, alternative = _labels(table["alternative"], decision, place, said.apart, said.order)
     batch = () if decisions is None else (len(decisions),)
     shape = (*batch, int(voter.max()) + 1, int(alternative.max()) + 1)
     require_room(shape, table.height, name)
@@ -346,10 +346,13 @@ def coded(column: pl.Series, place: Place) -> tuple[list[str], Array]:
     return names.to_list(), codes.to_numpy().astype(np.intp)
 
 
-def _labels(column: pl.Series, decision: Array | None, place: Place, apart: bool) -> tuple[Sequence[Any], Array]:
+def _labels(
+    column: pl.Series, decision: Array | None, place: Place, apart: bool, order: Sequence[str] | None = None
+) -> tuple[Sequence[Any], Array]:
     """Return names and positions, within each decision where there are several.
 
-    Names come as they first appear in the table; ``apart``, as they first appear in their decision.
+    Names come as they first appear in the table, or in an ``order`` that is given; ``apart``, as they first appear in
+    their decision.
     """
     names, codes = coded(column, place)
     if decision is None:
@@ -357,12 +360,17 @@ def _labels(column: pl.Series, decision: Array | None, place: Place, apart: bool
     pair = decision * len(names) + codes
     pairs, pair = _numbered(pair, (int(np.max(decision)) + 1) * len(names))  # by decision, then by appearance
     owner = pairs // len(names)
-    if apart:
+    if order is not None:
+        known = {name: number for number, name in enumerate(order)}
+        first = np.array([known.get(name, len(known)) for name in names])[pairs % len(names)]
+        sequence = np.lexsort((first, owner))
+        pairs, pair = pairs[sequence], np.argsort(sequence)[pair]
+    elif apart:
         first = np.empty(len(pairs), dtype=np.intp)
         first[pair[::-1]] = np.arange(len(pair))[::-1]
         if (np.diff(first) < 0).any():  # else they are so already
-            order = np.lexsort((first, owner))
-            pairs, pair = pairs[order], np.argsort(order)[pair]
+            sequence = np.lexsort((first, owner))
+            pairs, pair = pairs[sequence], np.argsort(sequence)[pair]
     starts = np.searchsorted(owner, np.arange(owner[-1] + 1))
     position = np.arange(len(pairs)) - starts[owner]
     return EachNames(names, pairs % len(names), np.append(starts, len(pairs))), position[pair]

@@ -21,8 +21,9 @@ _KINDS: Mapping[BallotColumn, Kind] = {"value": "values", "rank": "rankings", "t
 class Options:
     """The options of ``read``, checked; each form of votes refuses those that say nothing about it.
 
-    With ``apart`` each decision is read as if it stood alone, so that its names have an order of their own. ``words``
-    are the different verdicts of all rows, where a log of judges is read in parts.
+    With ``apart`` each decision is read as if it stood alone, so that its names have an order of their own. ``order``
+    are the alternatives in the order of all rows, and ``words`` the different verdicts in a log of judges, where these
+    are read in parts.
     """
 
     ballots: BallotColumn | None = None
@@ -32,6 +33,7 @@ class Options:
     confidence: Mapping[str, float] | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     apart: bool = False
+    order: tuple[str, ...] | None = None
     words: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+import polars as pl
+
 from veritally.errors import InputError
 from veritally.io import forms
 from veritally.io.columns import Source
@@ -50,6 +52,20 @@ class Columns(NamedTuple):
         if not self.alternatives:
             return None
         return tuple(rows.names(self.alternatives))
+
+    def ordered(self, rows: Rows) -> "Columns":
+        """Have ties broken in the order of all rows, which that of a piece may not be.
+
+        Where each name stands in one decision alone, these are the same.
+        """
+        if self.decision is None or len(self.alternatives) != 1:
+            return self
+        pairs = pl.DataFrame()
+        for _, batch in rows.batches([self.decision, *self.alternatives]):
+            pairs = pl.concat([pairs, rows.spelt(batch).select(pl.all().hash()).unique()]).unique()
+        if pairs.height == pairs[self.alternatives[0]].n_unique():
+            return self
+        return self._replace(said=replace(self.said, order=self.names(rows)))
 
 
 def _stretches(start: int, stop: int) -> Iterator[tuple[int, int]]:

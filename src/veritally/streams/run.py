@@ -185,6 +185,7 @@ def decide_file(
         raise InputError(f"{rows.name}: has a header but no rows; it needs a row for each voter and alternative")
     identity = rows.identity
     found = Columns.of(rows, said)
+    found = found if tie_break in (None, "error") else found.ordered(rows)
     work = (identity, found.said, asked, strict, on_error, panel, known)
     with Parts(file, key_of(work, asked["rule"], parameters)) as parts, executing(number, given) as others:
         here = given is None
