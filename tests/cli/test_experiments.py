@@ -153,7 +153,7 @@ def test_progress_in_a_log(monkeypatch, capsys):
     with progress.progress_bar("Work") as update:
         for done in (0.4, 0.45, 0.6, 1.0):
             update(done)
-    assert capsys.readouterr().err == "Work: 40% done\nWork: 60% done, about 60 s left\n"
+    assert capsys.readouterr().err == "Work: 60% done, about 60 s left\n"
 
 
 @pytest.mark.parametrize(
