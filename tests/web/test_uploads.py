@@ -4,9 +4,11 @@ import html
 import json
 
 import pytest
+from click.testing import CliRunner
 from forms import answer, send, stamp
 
 import veritally as vt
+from veritally.cli import cli
 
 in_a_file = pytest.mark.parametrize("address", ["file"], indirect=True)
 WIDE = b"voter,A,B,C\nann,1,2,3\nbo,2,1,3\ncy,2,1,3\n"
@@ -93,6 +95,17 @@ def test_many_decisions_say_which_is_which_and_notes_name_the_file_as_it_is_call
     page = html.unescape(answer(client, link))
     assert "scores.csv: judge is read as" in page
     assert "veritally-" not in page
+
+
+@in_a_file
+def test_many_decisions_are_answered_as_by_the_command(client, tmp_path):
+    given = vt.Scenario(voters=3, alternatives=3, sigma=3.0, votes="rankings")
+    path = tmp_path / "votes.csv"
+    vt.write(vt.simulate(given, instances=25, seed=1).profile, path)
+    link = upload(client, "votes.csv", path.read_bytes())
+    lines = CliRunner().invoke(cli, ["decide", str(path), "--json"]).stdout.splitlines()
+    assert outcome(client, link) == list(map(json.loads, lines))
+    assert len(lines) == 25
 
 
 @in_a_file

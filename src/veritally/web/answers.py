@@ -75,7 +75,9 @@ def worked_out(
     import polars as pl
 
     import veritally as vt
+    from veritally.decide import pools_noise
     from veritally.document import to_fragment
+    from veritally.registry import rule_info
     from veritally.report.answer import Origin, document
 
     if upload is not None:
@@ -89,7 +91,10 @@ def worked_out(
                 else _read(upload[1], setup.reading)
             )
             choose = min(setup.choose, profile.shape[-1])
-            outcome = vt.decide(profile, rule=rule, choose=choose)
+            decisions = profile.batch[0] if profile.batch else 1
+            pooled = pools_noise(rule_info(rule), {}, None, decisions)  # as by the command
+            parameters: dict[str, Any] = {"scale": "pooled"} if pooled else {}
+            outcome = vt.decide(profile, rule=rule, choose=choose, **parameters)
             said = [_as_called(str(remark.message), upload) for remark in remarks]
             blocks = document(outcome, Origin(setup.title, notes=[*notes, *said]))
             page, rules = to_fragment(blocks[1:])  # the page has the title already
