@@ -208,6 +208,16 @@ def test_rankings_of_voters_who_share_errors_have_values():
         assert np.isfinite([look.gain for look in plan.offers]).all()
 
 
+def test_a_plan_of_comparisons_names_who_should_be_asked_where_voters_share_errors():
+    pairs = np.array([[[0, 30, 40], [20, 0, 40], [10, 12, 0]]] * 2 + [[[0, 1, 1], [1, 0, 1], [0, 0, 0]]])
+    profile = vt.Profile(pairs=pairs, voters=["one", "copy", "other"])
+    panel = vt.Panel(groups={"copies": ["one", "copy"]}, correlation=0.9)
+    plan = next_looks(profile, budget=100, sigma=1.0, tau=1.0, panel=panel)
+    assert {look.voter for look in plan.offers} == {"one", "copy", "other"}
+    assert {look.voter for look in plan.looks} == {"other"}
+    assert {look.voter for look in next_looks(profile, budget=100, sigma=1.0, tau=1.0).offers} == {"anybody"}
+
+
 def test_one_voter_can_be_asked_again():
     plan = next_looks(vt.Profile(ranks=[[1, 2, 3]], counts=[[2, 2, 2]]), budget=5, sigma=2.0)
     assert {look.voter for look in plan.offers} <= {0, "somebody new"}

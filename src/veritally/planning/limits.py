@@ -11,7 +11,7 @@ from veritally.arrays import Array
 from veritally.checks import positive, real, whole
 from veritally.errors import InputError, quoted
 from veritally.planning.looks import EVERYBODY, NEW, Looks
-from veritally.votes.ballots import Ballots, SingleKind
+from veritally.votes.ballots import SingleKind
 from veritally.votes.labels import require_known
 from veritally.votes.pairs import Pairs
 from veritally.votes.profile import Profile
@@ -216,16 +216,16 @@ class Limits:
             return "round"
         return "budget" if np.min(looks.cost) > self.budget * (1 + _ROUNDING) - used.cost else "limits"
 
-    def named(self, looks: Looks, k: int, gain: float) -> Look:
-        """Return one of them with names."""
+    def named(self, rows: SingleKind, looks: Looks, k: int, gain: float) -> Look:
+        """Return one of them with names; ``rows`` are the ballots that they were made for."""
         voter, names = int(looks.voter[k]), self.profile.alternatives
         who: Any = {NEW: SOMEBODY, EVERYBODY: ALL}.get(voter)
         if who is None:
-            who = ANYBODY if self._alike(self.profile.ballots) else self.profile.voters[voter]
+            who = ANYBODY if self._alike(rows) else self.profile.voters[voter]
         at = tuple(names[int(j)] for j in np.flatnonzero(looks.added[k]))
         return Look(who, int(looks.voters[k]), at, round(float(looks.number[k])), float(looks.cost[k]), gain)
 
-    def _alike(self, ballots: Ballots) -> bool:
+    def _alike(self, ballots: SingleKind) -> bool:
         """Say whether it does not matter who looks: at comparisons, where nothing tells voters apart."""
         unlike = self.costs or self.may is not None or self.per_voter is not None or ballots.loadings is not None
         return isinstance(ballots, Pairs) and not unlike

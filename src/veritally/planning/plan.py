@@ -229,7 +229,7 @@ def next_looks(
     looks = situations.best(limits.looks(situations.rows), _OFFERED)
     gains = situations.gains(looks) / unit
     order = np.argsort(-gains / looks.cost, kind="stable")
-    offers = tuple(limits.named(looks, int(k), float(gains[k])) for k in order)
+    offers = tuple(limits.named(situations.rows, looks, int(k), float(gains[k])) for k in order)
     planned: tuple[Look, ...] = ()
     stop: Stop = "sure"
     if until is None or sureness < until or not outcome.profile.ballots.mask.all():  # what nobody saw may be best
@@ -267,7 +267,7 @@ def _planned(
             return tuple(planned), "nothing"
         report(min(used.cost / limits.budget, 1.0))
         one, share = limits.within_round(looks.take(np.array([best])), used)
-        planned.append(limits.named(one, 0, share * float(gains[best])))
+        planned.append(limits.named(situations.rows, one, 0, share * float(gains[best])))
         used, situations = used.more(one), situations.after(one)
     return tuple(planned), "steps"
 
