@@ -11,6 +11,7 @@ import veritally as vt
 from veritally.cli import cli
 from veritally.planning.looks import NEW, Looks
 from veritally.planning.plan import next_looks
+from veritally.planning.situations import Situations
 
 # Votes that are simulated again and again look odd to those who look for copies and reversed voters.
 pytestmark = pytest.mark.filterwarnings("ignore::veritally.InputWarning")
@@ -216,6 +217,25 @@ def test_a_plan_of_comparisons_names_who_should_be_asked_where_voters_share_erro
     assert {look.voter for look in plan.offers} == {"one", "copy", "other"}
     assert {look.voter for look in plan.looks} == {"other"}
     assert {look.voter for look in next_looks(profile, budget=100, sigma=1.0, tau=1.0).offers} == {"anybody"}
+
+
+@pytest.mark.parametrize("kind", ["ranks", "top"])
+def test_a_copy_is_not_worth_asking_for_another_ranking_or_favourite(kind):
+    votes = {"ranks": [[1, 2, 3], [1, 2, 3], [2, 1, 3]], "top": [0, 0, 1]}[kind]
+    counts = np.repeat([[50], [50], [5]], 3, axis=1)
+    profile = vt.Profile(**{kind: votes}, counts=counts, voters=["one", "copy", "other"])
+    panel = vt.Panel(groups={"copies": ["one", "copy"]}, correlation=0.999)
+    plan = next_looks(profile, budget=100, panel=panel, sigma=2.0, tau=1.0, newcomers=False)
+    assert max(look.gain for look in plan.offers if look.voter in ("one", "copy")) < plan.regret / 100
+
+
+def test_who_shares_errors_is_known_as_well_as_who_does_not():
+    """What is believed of the truths beside shared errors is what the decision believes."""
+    profile = vt.Profile(ranks=[[1, 2, 3], [1, 2, 3], [2, 1, 3]], counts=np.full((3, 3), 10), voters=["a", "b", "c"])
+    outcome = vt.decide(profile, sigma=2.0, tau=1.0, panel=vt.Panel(groups={"g": ["a", "b"]}, correlation=0.95))
+    ((_, own),) = Situations.of(outcome).each
+    covariance = np.linalg.inv(outcome.fit.posterior.moments.precision[0])
+    assert own.knowledge.spread == pytest.approx(covariance, rel=0.02)
 
 
 def test_one_voter_can_be_asked_again():

@@ -37,6 +37,7 @@ from veritally.model.model import Model
 from veritally.progress import report, stretch
 from veritally.votes.ballots import Ballots
 from veritally.votes.pairs import Pairs
+from veritally.votes.rankings import Ordinal
 from veritally.votes.values import Values
 
 Estimate: TypeAlias = Literal["mean", "mode"]
@@ -249,6 +250,26 @@ def _moments(ballots: Ballots, model: Model, estimate: Estimate, rough: bool, ne
             return _propagated(ballots, model, rough, near)
         fell_back = wanted
     return _at_mode(ballots, model, fell_back, rough, near)
+
+
+def with_shared_errors(ballots: Ballots, model: Model) -> tuple[Array, Array]:
+    """Return mean and precision of truths and shared errors, ``(..., θ)`` and ``(..., θ, θ)``, for a flat batch.
+
+    Of the truths they are about those of :func:`moments`: by expectation propagation with rough probabilities where
+    that is how means are found, else those of the mode.
+    """
+    top = peak(ballots, model, None)
+    if (
+        not isinstance(ballots, Ordinal)
+        or model.means.counts is not None
+        or not np.all(np.logical_and(*reach(ballots)))
+    ):
+        return top.truth, top.precision
+    votes = Problem.of(ballots, model, False)
+    sites = settle(votes, votes.start(None), True, _SMALL)
+    precision = votes.total(sites.precision)
+    sound = np.isfinite(sites.mean).all() and np.isfinite(precision).all() and np.linalg.eigvalsh(precision).min() > 0
+    return (sites.mean, precision) if sound else (top.truth, top.precision)
 
 
 def slope_of_evidence(mean: Array, covariance: Array, model: Model, mask: Array) -> Array:

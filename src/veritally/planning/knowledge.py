@@ -20,8 +20,7 @@ import numpy as np
 from veritally.arrays import Array, ndtri
 from veritally.inference.linear import inverse, root, solve
 from veritally.inference.mixture import PosteriorMixture
-from veritally.inference.optimiser import peak
-from veritally.inference.propagation import exact_sites, site_precision, variances_within
+from veritally.inference.propagation import exact_sites, site_precision, variances_within, with_shared_errors
 from veritally.inference.sampling import lattice
 from veritally.likelihood.votes import derivatives
 from veritally.model.lift import Lift
@@ -78,9 +77,9 @@ class Knowledge:
         if model.lift.weights is None:
             mean, covariance = _with_unseen(ballots, found, model)
         else:
-            top = peak(every, model, None)
-            mean = np.concat([found.moments.mean, top.truth[..., n:]], axis=-1)
-            covariance = inverse(top.precision)
+            theta, precision = with_shared_errors(every, model)
+            mean = np.concat([found.moments.mean, theta[..., n:]], axis=-1)
+            covariance = inverse(precision)
         return cls(mean[0], covariance[0], found, n)
 
     @property
@@ -158,8 +157,12 @@ class Knowledge:
 
     def tilted_variance(self, rows: SingleKind, seen: Seen) -> Array:
         """Return the variance of a voter's means, ``(row, n)``; 0 for what was not seen."""
-        own = self.model(rows).means.spread(rows.counts[None]).deviations[0].reshape(rows.counts.shape)
-        return np.where(rows.counts > 0, _within(rows, seen) + np.where(rows.counts > 0, own, 0) ** 2, 0)
+        return np.where(rows.counts > 0, _within(rows, seen) + self.own_variance(rows), 0)
+
+    def own_variance(self, rows: SingleKind) -> Array:
+        """Return the variance of voters' means around what they see of θ, ``(row, n)``; 0 for what was not seen."""
+        deviation = self.model(rows).means.spread(rows.counts[None]).deviations[0].reshape(rows.counts.shape)
+        return np.where(rows.counts > 0, deviation, 0) ** 2
 
     def moves(self, seen: Seen, more: Array) -> Array:
         """Return the covariance M of moves of the means, ``(row, n, n)``, if ballots tell so much ``more``."""

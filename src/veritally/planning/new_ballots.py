@@ -52,8 +52,8 @@ class Behind(NamedTuple):
         The variance of that, ``(voter, n)``.
     along
         Its covariance with the truths, ``(voter, truth, n)``.
-    variance
-        The variance of one look, ``(n,)``.
+    one_look
+        The variance of one look, ``(voter, n)``, but for the errors that a voter makes each time, shared or not.
     """
 
     rows: Ordinal
@@ -64,22 +64,20 @@ class Behind(NamedTuple):
     limit: Array
     left: Array
     along: Array
-    variance: Array
+    one_look: Array
 
     @classmethod
     def of(cls, knowledge: Knowledge, rows: Ordinal, pull: Array) -> "Behind":
         """Draw means behind ballots."""
         cavity = knowledge.without(rows, pull)
-        variance = knowledge.noise.sigma[0] ** 2
-        many = rows.with_counts(np.full_like(rows.counts, _MANY))
-        far = knowledge.model(many).means.spread(many.counts[None]).deviations[0].reshape(rows.counts.shape)
-        lasting = np.maximum(far**2 - variance / _MANY, 0)
+        lasting = knowledge.own_variance(rows.with_counts(np.full_like(rows.counts, _MANY)))
+        one_look = knowledge.own_variance(rows.with_counts(np.ones_like(rows.counts))) - lasting
         deviation = np.sqrt(knowledge.tilted_variance(rows, cavity))
         means = _behind(rows.tiers, cavity.mean, deviation)
         # What tends to the limit, with the means now: B = Z + lasting errors, beside their own covariance K.
         there, each = rows.counts > 0, np.eye(rows.counts.shape[-1])
         tending = cavity.covariance + lasting[..., None] * each
-        noise = variance / np.where(there, rows.counts, 1 / _MANY)
+        noise = np.where(there, np.maximum(knowledge.own_variance(rows) - lasting, _TAIL), one_look * _MANY)
         whole = tending + noise[..., None] * each
         centred = np.where(there[:, None], means - cavity.mean[:, None], 0)
         told = np.linalg.solve(whole, np.swapaxes(centred, -1, -2))
@@ -93,7 +91,7 @@ class Behind(NamedTuple):
             cavity.mean[:, None] + np.swapaxes(np.matmul(tending, told), -1, -2),
             np.maximum(np.diagonal(tending, axis1=-2, axis2=-1) - np.sum(tending * known, axis=-2), _TAIL),
             cavity.crossed - np.matmul(cavity.crossed, known),
-            variance,
+            one_look,
         )
 
 
@@ -112,7 +110,7 @@ def new_ballots(
     # The mean after more looks, (look, draw); they show what the mean tends to.
     own, limit = behind.means[voter, :, alternative], behind.limit[voter, :, alternative]
     part = (looks / (before + looks))[:, None]
-    deviation = np.sqrt(behind.left[voter, alternative] + behind.variance[alternative] / looks)[:, None]
+    deviation = np.sqrt(behind.left[voter, alternative] + behind.one_look[voter, alternative] / looks)[:, None]
     # The ballots that may follow, with what the others have.
     here = np.arange(n) == alternative[:, None]
     others = np.where((rows.counts > 0) & ~here, 1.0, np.nan)[:, None, :] * behind.means[voter]
