@@ -8,7 +8,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from veritally.plots import _COLOURS
+from veritally.plots import COLOURS
 
 FOLDER = Path(__file__).parents[1] / "docs" / "next"
 NAMES = {
@@ -29,12 +29,12 @@ def main() -> None:
         axes = figure.subplots(2, 3).ravel()
         for ax, (condition, own) in zip(axes, curves.items(), strict=True):
             looks = np.array(own["looks"])
-            for colour, (name, label) in zip(_COLOURS, NAMES.items(), strict=False):
+            for colour, (name, label) in zip(COLOURS, NAMES.items(), strict=False):
                 width = 2.2 if name == "next" else 1.1
                 ax.plot(looks, own[name], color=colour, linewidth=width, label=label, zorder=3 if name == "next" else 2)
             band = 2 * np.array(own["paired"])
             low, high = np.array(own["next"]) - band, np.array(own["next"]) + band
-            ax.fill_between(looks, low, high, color=_COLOURS[0], alpha=0.15, linewidth=0)
+            ax.fill_between(looks, low, high, color=COLOURS[0], alpha=0.15, linewidth=0)
             ax.set_title(condition, loc="left", fontsize="medium")
             ax.set_ylim(bottom=0)
             ax.set_xlim(0, looks[-1])
