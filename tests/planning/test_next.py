@@ -9,6 +9,7 @@ from looked_at import battles, looks_at, simulated, situation
 
 import veritally as vt
 from veritally.cli import cli
+from veritally.planning.gain import gain
 from veritally.planning.looks import NEW, Looks
 from veritally.planning.plan import next_looks
 from veritally.planning.situations import Situations
@@ -243,15 +244,26 @@ def test_one_voter_can_be_asked_again():
     assert {look.voter for look in plan.offers} <= {0, "somebody new"}
 
 
-def test_regret_is_that_of_the_decision():
-    for votes in ("values", "rankings"):
-        profile = simulated(votes, 5, sigma=10.0)
-        for known in ({}, {"sigma": 10.0, "tau": 1.0}):
-            outcome = vt.decide(profile, tie_break="first", **known)
-            expected = float(np.min(outcome.expected_regret))
-            unit = float(outcome.belief.sigma[0]) if outcome.belief.in_sigma else 1.0
-            plan = next_looks(profile, budget=1, **known)
-            assert plan.regret * unit == pytest.approx(expected, rel=0.1, abs=0.005)
+@pytest.mark.parametrize("known", [{}, {"sigma": 10.0}, {"sigma": 10.0, "tau": 1.0}])
+@pytest.mark.parametrize("votes", ["values", "rankings", "top", "pairs"])
+def test_regret_is_that_of_the_decision(votes, known):
+    profile = battles(5) if votes == "pairs" else simulated(votes, 5, sigma=10.0)
+    outcome = vt.decide(profile, tie_break="first", **known)
+    unit = float(np.exp(np.mean(np.log(outcome.belief.sigma)))) if outcome.belief.in_sigma else 1.0
+    plan = next_looks(profile, budget=1, **known)
+    assert plan.regret * unit == pytest.approx(float(np.min(outcome.expected_regret)), rel=1e-9)
+
+
+def test_to_know_all_is_worth_the_regret_where_the_noise_is_an_estimate():
+    lost, found = 0.0, 0.0
+    for seed in range(15):
+        profile = simulated("values", seed, voters=2, alternatives=4)
+        outcome = vt.decide(profile, tie_break="first", leniency=0.0)
+        assert np.isfinite(outcome.fit.posterior.freedom)
+        lost += float(np.min(outcome.expected_regret))
+        for chance, own in Situations.of(outcome, 1e9).each:
+            found += chance * float(gain(own.knowledge.truths, own.knowledge.spread))
+    assert found == pytest.approx(lost, rel=0.12)
 
 
 def test_looks_of_everybody_count_for_each_voter():

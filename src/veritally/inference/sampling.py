@@ -122,6 +122,22 @@ def independent_draws(ballots: Ballots, posterior: PosteriorMixture, size: int, 
     return truths[0].T, np.take_along_axis(scale, value.T, axis=0)[:, 0] * inflation[0]
 
 
+def expected_loss(ballots: Ballots, posterior: PosteriorMixture, chosen: list[int], seed: int) -> float:
+    """Return what choosing these of all alternatives of a single decision costs, expected, beside as many of the best.
+
+    It is from the same draws as what :func:`believe` says.
+    """
+    flat = ballots.map(lambda x: np.asarray(x)[None]).simplest()
+    truths = _drawn(flat, _flat(posterior, 0), lattice(2 + flat.mask.shape[-1], seed), seed)[0][0]
+    best = np.sum(np.sort(truths, axis=0)[-len(chosen) :], axis=0)
+    return float(np.mean(best - np.sum(truths[chosen], axis=0)))
+
+
+def widening(freedom: Array) -> float:
+    """Return how much farther the draws of a single decision are from their mean than a normal's, on average."""
+    return float(np.mean(_inflation(np.reshape(freedom, 1), (np.arange(_DRAWS) + 0.5) / _DRAWS)))
+
+
 def normal_p_best(posterior: PosteriorMixture, mask: Array, size: int, seed: int) -> Array:
     """Return P(best) alone, ``(..., alternative)``, by so many draws from normals; compiles under ``jax.jit``."""
     known, weight = posterior.moments, posterior.weight

@@ -21,7 +21,7 @@ from veritally.arrays import Array, ndtri
 from veritally.inference.linear import inverse, root, solve
 from veritally.inference.mixture import PosteriorMixture
 from veritally.inference.propagation import exact_sites, site_precision, variances_within, with_shared_errors
-from veritally.inference.sampling import lattice
+from veritally.inference.sampling import lattice, widening
 from veritally.likelihood.votes import derivatives
 from veritally.model.lift import Lift
 from veritally.model.means import VoterMeans
@@ -80,7 +80,11 @@ class Knowledge:
             theta, precision = with_shared_errors(every, model)
             mean = np.concat([found.moments.mean, theta[..., n:]], axis=-1)
             covariance = inverse(precision)
-        return cls(mean[0], covariance[0], found, n)
+        # Where σ is an estimate, decisions draw from wider tails. The normal that is as wide on average has everything
+        # larger alike: what is known, and the noise of looks.
+        wider = widening(found.freedom)
+        noise = found._replace(sigma=wider * found.sigma, tau=wider * found.tau, leniency=wider**2 * found.leniency)
+        return cls(mean[0], wider**2 * covariance[0], noise, n)
 
     @property
     def truths(self) -> Array:

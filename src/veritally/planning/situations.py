@@ -8,6 +8,7 @@ import numpy as np
 from veritally.arrays import Array
 from veritally.inference.linear import inverse, root
 from veritally.inference.mixture import PosteriorMixture
+from veritally.inference.sampling import expected_loss
 from veritally.outcome import Outcome
 from veritally.planning.gain import normals
 from veritally.planning.knowledge import Knowledge
@@ -80,9 +81,14 @@ class Situations:
 
 
 def regret(outcome: Outcome) -> float:
-    """Return what choosing now costs, expected: the truth of the best, less that of the chosen."""
+    """Return what choosing now costs, expected: the truth of the best, less that of the chosen.
+
+    The decision says so itself, but for alternatives that nobody saw, which it leaves out.
+    """
     found, ballots, k = outcome.fit.posterior, outcome.profile.ballots, outcome.choose
     assert found is not None
+    if ballots.mask.all():
+        return expected_loss(ballots, found, outcome.chosen_positions, outcome.seed[0])
     each = [Knowledge.of(ballots, _value(found, v)) for v in range(len(found.weight))]
     mean = sum((weight * own.truths for weight, own in zip(found.weight, each, strict=True)), np.zeros(1))
     now = np.argsort(-np.where(ballots.mask, mean, -np.inf), kind="stable")[:k]
