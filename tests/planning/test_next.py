@@ -94,6 +94,17 @@ def test_sure_decisions_need_no_looks():
     assert dear.stop == "nothing"
 
 
+def test_errors_of_computing_are_not_bought():
+    profile = vt.Profile(values=[[9.0, 1.0, 0.5]], counts=[[100, 100, 100]])
+    plan = next_looks(profile, budget=10, sigma=0.5, tau=5.0)
+    assert (plan.stop, plan.looks, max(look.gain for look in plan.offers)) == ("nothing", (), 0)
+    for votes in ("values", "rankings"):
+        plan = next_looks(simulated(votes, 3, alternatives=3), budget=10, choose=3)
+        assert (plan.stop, plan.looks, max(look.gain for look in plan.offers)) == ("all", (), 0)
+        assert plan.regret == 0
+        assert "nothing to choose" in plan.reason
+
+
 def test_somebody_new_with_counts_of_their_own():
     profile = simulated("rankings", 5)
     offers = next_looks(profile, budget=60, newcomer={0: 10, 1: 5}, sigma=5.0, tau=1.0).offers

@@ -28,7 +28,8 @@ _SHORT = 100  # large blocks, and as many small ones, that are valued again afte
 _STEPS = 20  # into which a budget is parted, about: smaller blocks are planned only where no large one is worth it
 _MOST_STEPS = 100
 _NOTHING = 1e-6  # of expected regret: what looks cannot be worth less than
-Stop: TypeAlias = Literal["budget", "round", "limits", "steps", "sure", "nothing"]
+_ROUNDING = 1e-9  # of the largest standard deviation of a truth: so little is an error of computing
+Stop: TypeAlias = Literal["budget", "round", "limits", "steps", "sure", "nothing", "all"]
 
 _REASONS: Mapping[Stop, str] = {
     "budget": "The budget is used up.",
@@ -36,6 +37,7 @@ _REASONS: Mapping[Stop, str] = {
     "limits": "Nobody may look any more: those who may have all the looks they can have.",
     "steps": "The plan is as long as one can be: make these looks, and ask again.",
     "nothing": "Stop here: no further looks that the budget pays for are worth their cost.",
+    "all": "All alternatives are chosen: there is nothing to choose, and no look is worth anything.",
 }
 
 
@@ -59,7 +61,7 @@ class Plan:
     stop
         Why the plan ends: ``"budget"`` or ``"round"`` if that is used up, ``"limits"`` if nobody may look any more,
         ``"steps"`` if it is as long as a plan can be, ``"sure"`` if the winner is sure enough now, ``"nothing"`` if no
-        looks that can be paid for are worth their cost.
+        looks that can be paid for are worth their cost, ``"all"`` if all alternatives are chosen.
     unit
         Of regret.
     """
@@ -224,18 +226,24 @@ def next_looks(
     _require_kind(outcome)
     unit = _unit(outcome)
     situations = Situations.of(outcome, budget / limits.cheapest)
+    tiny = _ROUNDING * situations.deviation / unit
     now = regret(outcome) / unit
+    now = now if now > tiny else 0.0
     sureness = float(outcome.sureness)
     looks = situations.best(limits.looks(situations.rows), _OFFERED)
     gains = situations.gains(looks) / unit
+    least = max(_NOTHING * now, tiny)
+    gains = np.where(gains > least, gains, 0)
     order = np.argsort(-gains / looks.cost, kind="stable")
     offers = tuple(limits.named(situations.rows, looks, int(k), float(gains[k])) for k in order)
     planned: tuple[Look, ...] = ()
     stop: Stop = "sure"
-    if until is None or sureness < until or not outcome.profile.ballots.mask.all():  # what nobody saw may be best
+    if choose == profile.shape[-1]:
+        stop = "all"
+    elif until is None or sureness < until or not outcome.profile.ballots.mask.all():  # what nobody saw may be best
         large = looks.number[order] >= _least(looks, budget)
         short = np.concat([order[large][:_SHORT], order[~large][:_SHORT]])
-        planned, stop = _planned(situations, limits, looks.take(short), gains[short], unit, price, _NOTHING * now)
+        planned, stop = _planned(situations, limits, looks.take(short), gains[short], unit, price, least)
     after = now - sum(look.gain for look in planned)
     in_sigma = outcome.distance_unit != "votes"
     return Plan(

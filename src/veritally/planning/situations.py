@@ -53,6 +53,11 @@ class Situations:
         """The ballots."""
         return self.each[0][1].rows
 
+    @property
+    def deviation(self) -> float:
+        """The largest standard deviation of a truth."""
+        return max(float(np.sqrt(np.max(np.diagonal(own.knowledge.spread)))) for _, own in self.each)
+
     def best(self, looks: Looks, number: int) -> Looks:
         """Keep so many looks, in all their blocks, whose largest block is worth most where least is known.
 
