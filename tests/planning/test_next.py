@@ -169,6 +169,13 @@ def test_several_decisions_are_refused():
         next_looks([1], budget=1)
 
 
+@pytest.mark.parametrize("name", ["somebody new", "everybody", "anybody"])
+def test_voters_are_not_called_as_plans_call_others(name):
+    profile = vt.Profile(values=[[1.0, 0.8], [0.9, 0.95]], counts=[[3, 3], [2, 2]], voters=["a", name])
+    with pytest.raises(vt.InputError, match=f"a voter is called '{name}'"):
+        next_looks(profile, budget=12, sigma=1.0)
+
+
 def run(*arguments):
     return CliRunner().invoke(cli, arguments)
 
@@ -309,6 +316,21 @@ def test_conflicts_are_left_out():
     asked = {(look.voter, look.alternatives[0]) for look in plan.offers}
     assert not asked & {(0, 1), (2, 2)}
     assert (0, 0) in asked
+
+
+@pytest.mark.parametrize("votes", ["values", "rankings"])
+def test_nobody_new_may_look_unless_it_says_so(votes):
+    profile = simulated(votes, 5)
+
+    def newcomers(**given):
+        plan = next_looks(profile, budget=200, sigma=5.0, **given)
+        return {j for look in plan.offers if look.voter == "somebody new" for j in look.alternatives}
+
+    may = [(0, 0), (1, 1)]
+    assert newcomers(may=may) == newcomers(may=may, newcomer=2) == set()
+    assert newcomers(may=[*may, ("somebody new", 2), ("somebody new", 3)]) == {2, 3}
+    assert newcomers(conflicts=[(0, 0), ("somebody new", 4)]) == {0, 1, 2, 3}
+    assert newcomers(newcomer=2) == {0, 1, 2, 3, 4}
 
 
 def test_large_budgets_are_spent_in_large_blocks():

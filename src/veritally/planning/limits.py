@@ -105,17 +105,21 @@ class Limits:
     ) -> "Limits":
         """Check what a user gave."""
         names, alternatives = list(profile.voters), list(profile.alternatives)
+        for name in (SOMEBODY, ALL, ANYBODY):
+            if name in names:
+                raise InputError(f"a voter is called {quoted(name)}, as plans call others; give the voter another name")
         costs: dict[Any, float] = {}
         if isinstance(cost, Mapping):
             for name in cost.keys() - {SOMEBODY}:
                 require_known(name, names, "voter")
             costs = {name: positive(x, f"the cost of a look by {quoted(name)}") for name, x in cost.items()}
         default = 1.0 if isinstance(cost, Mapping) else positive(cost, "the cost of a look")
-        places = {x: i for i, x in enumerate(names)}, {x: j for j, x in enumerate(alternatives)}
+        who = {x: i for i, x in enumerate(names)} | {SOMEBODY: NEW}
+        places = who, {x: j for j, x in enumerate(alternatives)}
         allowed = None if may is None else _cells(may, places, "may")
         refused = _cells(conflicts, places, "conflicts")
         if refused:
-            every = frozenset((i, j) for i in range(len(names)) for j in range(len(alternatives)))
+            every = frozenset((i, j) for i in who.values() for j in range(len(alternatives)))
             allowed = (every if allowed is None else allowed) - refused
         row: tuple[float, ...] | None = None
         if newcomer is not None:
@@ -140,7 +144,7 @@ class Limits:
         names, found = list(self.profile.voters), []
         for voter, name in enumerate(names[:1] if self._alike(rows) else names):
             for at in combinations(range(n), 2) if pairs else [(j,) for j in range(n)]:
-                if self.may is None or all((voter, j) in self.may for j in at):
+                if self._may(voter, at):
                     found += self._blocks(voter, 1, _row(at, n), self._cost(name), 1)
         if (
             ordinal and len(names) > 1 and np.all(np.asarray(self.profile.multiplicity) == 1)
@@ -149,16 +153,8 @@ class Limits:
                 if self.may is None:
                     each = float(np.mean([self._cost(name) for name in names]))
                     found += self._blocks(EVERYBODY, len(names), _row((j,), n), each, 1)
-        if self.newcomers and self.newcomer is not None:
-            row = np.asarray(self.newcomer)
-            for voters in BLOCKS:
-                found += self._blocks(NEW, voters, row, self._cost(SOMEBODY), float(np.sum(row)), (1,))
-        elif self.newcomers and ordinal:
-            for voters in BLOCKS:
-                found += self._blocks(NEW, voters, np.ones(n), self._cost(SOMEBODY), n)
-        elif self.newcomers and not pairs:
-            for j in range(n):
-                found += self._blocks(NEW, 1, _row((j,), n), self._cost(SOMEBODY), 1)
+        if self.newcomers and not pairs:
+            found += self._of_newcomers(ordinal)
         if not found:
             if self.budget < self.cheapest:
                 raise InputError(
@@ -167,6 +163,23 @@ class Limits:
             raise InputError("no look can be made: the budget, the limits or who may look at what rule all of them out")
         who, several, added, number, costs = zip(*found, strict=True)
         return Looks(np.array(who), np.array(several), np.stack(added), np.array(number, float), np.array(costs, float))
+
+    def _of_newcomers(self, ordinal: bool) -> list[tuple[int, int, Array, float, float]]:
+        """Return what somebody new could look at, in blocks."""
+        cost, n = self._cost(SOMEBODY), self.profile.shape[-1]
+        at = tuple(j for j in range(n) if self._may(NEW, (j,)))
+        if self.newcomer is not None:
+            row = np.asarray(self.newcomer)
+            wanted = self._may(NEW, tuple(np.flatnonzero(row)))
+            each = [self._blocks(NEW, voters, row, cost, float(np.sum(row)), (1,)) for voters in BLOCKS if wanted]
+        elif ordinal:
+            each = [self._blocks(NEW, voters, _row(at, n), cost, len(at)) for voters in BLOCKS if len(at) > 1]
+        else:
+            each = [self._blocks(NEW, 1, _row((j,), n), cost, 1) for j in at]
+        return [block for blocks in each for block in blocks]
+
+    def _may(self, voter: int, at: tuple[int, ...]) -> bool:
+        return self.may is None or all((voter, j) in self.may for j in at)
 
     def _blocks(
         self, voter: int, voters: int, row: Array, cost: float, looks: float, sizes: tuple[int, ...] = BLOCKS
