@@ -121,6 +121,23 @@ def test_several_newcomers_tell_more_than_one():
     assert gains[0] < gains[1] < gains[2] < float(np.trace(own.knowledge.spread))
 
 
+def test_assignments_have_a_row_for_each_voter_and_alternative():
+    profile = vt.Profile(ranks=[[1, 2, 3], [2, 1, 3]], counts=[[3, 3, 3], [2, 2, 2]], alternatives=["x", "y", "z"])
+    plan = next_looks(
+        profile, budget=60, newcomer={"x": 1.5, "y": 0.5}, may=[("somebody new", "x"), ("somebody new", "y")]
+    )
+    rows = plan.assignments().rows()
+    (look,) = plan.tasks
+    assert rows == [("somebody new", look.voters, "x", 1.5), ("somebody new", look.voters, "y", 0.5)]
+    assert look.cost == look.voters * look.each == look.looks
+    assert [tuple(row.values()) for row in json.loads(plan.to_json())["assignments"]] == rows
+    compared = next_looks(battles(3), budget=30, sigma=1.0, tau=1.0)
+    rows = compared.assignments().rows(named=True)
+    assert {(row["alternative"], row["against"], row["looks"]) for row in rows} == {
+        (*map(str, task.alternatives), task.looks) for task in compared.tasks
+    }
+
+
 def test_a_plan_can_be_printed_saved_and_sent():
     plan = next_looks(simulated("values", 5), budget=20, sigma=5.0)
     assert json.loads(plan.to_json())["curve"][-1]["cost"] == plan.cost

@@ -14,7 +14,6 @@ from veritally.files import refuse_to_replace, write_whole
 from veritally.inference.belief import percent
 from veritally.io.votes import read
 from veritally.panel.files import read_panel
-from veritally.planning.limits import SOMEBODY
 from veritally.progress import listening
 from veritally.votes.ballots import SingleKind
 from veritally.votes.profile import Profile
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from veritally.planning.plan import Plan
 
 _SHOWN = 5  # single offers, beside the plan
-_HEADER = b"voter,voters,alternative,looks"
+_HEADER = b"voter,voters,alternative,"  # with which assignments begin
 _EXAMPLES = """\b
 Examples:
   veritally next votes.csv --budget 20
@@ -163,7 +162,9 @@ def _table(looks: "Sequence[Look]", title: str) -> Table:
     for look in looks:
         who = f"{look.voter}" if look.voters == 1 else f"{look.voter} ({look.voters})"
         names = list(map(str, look.alternatives))
-        at = " against ".join(names) if look.voter != SOMEBODY else ", ".join(names[:3]) + (", …" if names[3:] else "")
+        if len(set(look.times)) > 1:
+            names = [f"{name} ({times:,})" for name, times in zip(names, look.times, strict=True)]
+        at = " against ".join(names) if look.compared else ", ".join(names[:3]) + (", …" if names[3:] else "")
         number = f"{look.looks:,}" if look.voters == 1 else f"{look.voters} × {look.each:,}"
         table.add_row(*map(Text, (who, at, number, f"{look.cost:g}", f"{look.gain:.2g}")))
     return table

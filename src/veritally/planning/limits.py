@@ -18,7 +18,7 @@ from veritally.votes.profile import Profile
 from veritally.votes.rankings import Ordinal
 
 BLOCKS = (1, 3, 10, 30, 100, 300, 1000, 3000, 10_000)
-_ROUNDING = 1e-9
+_ROUNDING, _DIGITS = 1e-9, 9
 SOMEBODY, ALL, ANYBODY = "somebody new", "everybody", "anybody"
 Cost: TypeAlias = float | Mapping[Any, float]
 
@@ -40,19 +40,36 @@ class Look(NamedTuple):
         Of all of them.
     gain
         By how much they lower expected regret, beside what is planned before them.
+    times
+        How often each of the voters looks at each of the alternatives, or compares the two.
     """
 
     voter: Any
     voters: int
     alternatives: tuple[Any, ...]
-    looks: int
+    looks: float
     cost: float
     gain: float
+    times: tuple[float, ...]
 
     @property
-    def each(self) -> int:
+    def each(self) -> float:
         """How many looks each of the voters makes."""
-        return self.looks // self.voters
+        return plain(self.looks / self.voters)
+
+    @property
+    def compared(self) -> bool:
+        """Whether two alternatives are compared."""
+        return len(self.alternatives) == 2 and self.voter != SOMEBODY
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Who looks at what how often, one alternative or comparison a row."""
+        who = {"voter": str(self.voter), "voters": self.voters}
+        names = list(map(str, self.alternatives))
+        if self.compared:
+            return [who | {"alternative": names[0], "against": names[1], "looks": self.times[0]}]
+        return [who | {"alternative": name, "looks": times} for name, times in zip(names, self.times, strict=True)]
 
     @property
     def per_cost(self) -> float:
@@ -236,12 +253,19 @@ class Limits:
         if who is None:
             who = ANYBODY if self._alike(rows) else self.profile.voters[voter]
         at = tuple(names[int(j)] for j in np.flatnonzero(looks.added[k]))
-        return Look(who, int(looks.voters[k]), at, round(float(looks.number[k])), float(looks.cost[k]), gain)
+        times = tuple(plain(float(x)) for x in looks.added[k] if x > 0)
+        return Look(who, int(looks.voters[k]), at, plain(float(looks.number[k])), float(looks.cost[k]), gain, times)
 
     def _alike(self, ballots: SingleKind) -> bool:
         """Say whether it does not matter who looks: at comparisons, where nothing tells voters apart."""
         unlike = self.costs or self.may is not None or self.per_voter is not None or ballots.loadings is not None
         return isinstance(ballots, Pairs) and not unlike
+
+
+def plain(number: float) -> float:
+    """Return a number without what rounding adds, a whole one as such."""
+    near = round(number, _DIGITS)
+    return int(near) if near == int(near) else near
 
 
 def _spent(voter: int, used: Used) -> float:

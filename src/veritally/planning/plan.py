@@ -100,19 +100,28 @@ class Plan:
         found: dict[tuple[Any, ...], Look] = {}
         for look in self.looks:
             new = look.voter == SOMEBODY  # who is another person each time
-            key = (look.voter, look.alternatives, look.each if new else None)
+            key = (look.voter, look.alternatives, look.times if new else None)
             if (before := found.get(key)) is not None:
                 voters = before.voters + look.voters if new else look.voters
                 sums = {name: getattr(before, name) + getattr(look, name) for name in ("looks", "cost", "gain")}
-                look = look._replace(voters=voters, **sums)
+                times = look.times if new else tuple(map(sum, zip(before.times, look.times, strict=True)))
+                look = look._replace(voters=voters, times=times, **sums)
             found[key] = look
         return tuple(found.values())
 
     def assignments(self, backend: str = "polars") -> Any:
-        """Return a frame of the tasks: who looks at what how often; looks are those of each of the voters."""
-        rows = [(str(one.voter), one.voters, " / ".join(map(str, one.alternatives)), one.each) for one in self.tasks]
-        names = ("voter", "voters", "alternative", "looks")
-        return framed({name: [row[k] for row in rows] for k, name in enumerate(names)}, backend)
+        """Return a frame of who looks at what how often, one alternative a row, or one comparison.
+
+        ``voters`` says how many somebody new, or everybody, stands for; ``looks`` are those of each of them. Two that
+        are compared stand in ``alternative`` and ``against``.
+        """
+        rows = self._rows
+        names = list(rows[0]) if rows else ["voter", "voters", "alternative", "looks"]
+        return framed({name: [row[name] for row in rows] for name in names}, backend)
+
+    @property
+    def _rows(self) -> list[dict[str, Any]]:
+        return [row for task in self.tasks for row in task.rows]
 
     def to_frame(self, backend: str = "polars") -> Any:
         """Return the planned looks as a frame, in the order in which they were chosen."""
@@ -132,6 +141,7 @@ class Plan:
 
         return {
             "looks": list(map(plain, self.looks)),
+            "assignments": self._rows,
             "offers": list(map(plain, self.offers)),
             "cost": self.cost,
             "regret": self.regret,
