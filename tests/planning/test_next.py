@@ -224,6 +224,19 @@ def test_the_command(tmp_path):
     assert (wrong.exit_code, "has no column cost" in wrong.stderr) == (2, True)
 
 
+def test_the_command_says_what_a_look_is_where_that_is_not_plain(tmp_path):
+    votes = tmp_path / "votes.csv"
+    for name, counts, said in (
+        ("count", (2.5, 1), "two and a half"),
+        ("confidence", (3, 1), "confidence"),
+        ("count", (3, 1), ""),
+    ):
+        votes.write_text(f"voter,alternative,value,{name}\na,x,5,{counts[0]}\na,y,4,{counts[1]}\nb,x,4,1\nb,y,4.3,1\n")
+        found = run("next", str(votes), "--budget", "5", "--per-pair", "3")
+        assert found.exit_code == 0, found.output
+        assert ("A look is one unit of count" in found.stdout, said in found.stdout) == (bool(said), True)
+
+
 def test_the_first_look_of_a_copy_is_not_that_of_somebody_independent():
     """Who shares the errors of a voter with many looks tells little, also about what the copy has not seen yet."""
     profile = vt.Profile(
@@ -325,6 +338,40 @@ def test_gains_do_not_depend_on_the_budget_nor_fall_with_more_looks():
     known = {look[:4]: look.gain for look in large}
     for look in small:
         assert known.get(look[:4], look.gain) == pytest.approx(look.gain)
+
+
+def test_nobody_reviews_the_same_twice():
+    values = [[3.0, np.nan, 2.0], [2.5, 3.0, np.nan], [np.nan, 2.0, 3.0]]
+    profile = vt.Profile(values=values, counts=np.where(np.isnan(values), 0, 1), alternatives=["x", "y", "z"])
+    plan = next_looks(profile, budget=20, sigma=1.0, tau=1.0, per_pair=1, newcomers=False)
+    assert {(look.voter, *look.alternatives, look.looks) for look in plan.offers} == {
+        (0, "y", 1),
+        (1, "z", 1),
+        (2, "x", 1),
+    }
+    assert sum(look.looks for look in plan.looks) <= 3
+    new = [
+        look for look in next_looks(profile, budget=20, sigma=1.0, per_pair=1).offers if look.voter == "somebody new"
+    ]
+    assert {look.looks for look in new} == {1}
+
+
+@pytest.mark.parametrize("votes", ["values", "rankings", "pairs"])
+def test_looks_at_one_alternative_are_limited(votes):
+    profile = battles(3) if votes == "pairs" else simulated(votes, 7, voters=3)
+    plan = next_looks(profile, budget=300, per_pair=12, sigma=5.0, newcomers=False)
+    assert plan.looks
+    found = {}
+    for look in plan.looks:
+        for name in [look.voter] if look.voters == 1 else range(3):
+            j, k = look.alternatives if look.compared else look.alternatives * 2
+            seen = (
+                profile.ballots.votes[name, j, k] + profile.ballots.votes[name, k, j]
+                if look.compared
+                else profile.counts[name, j]
+            )
+            found[name, j, k] = found.get((name, j, k), seen) + look.each
+    assert max(found.values()) <= 12
 
 
 def test_conflicts_are_left_out():

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 from rich.table import Table
 
 from veritally.cli.options import file_options, force_option, groups_option, lower_is_better_option, parse_sigma
@@ -47,6 +48,12 @@ Examples:
 @click.option("--may", metavar="FILE", help="Who may look at what: a table with the columns voter and alternative.")
 @click.option("--conflicts", metavar="FILE", help="Who may not look at what: a table of the same columns.")
 @click.option("--per-voter", type=click.IntRange(min=1), metavar="N", help="The most looks of one voter.")
+@click.option(
+    "--per-pair",
+    type=float,
+    metavar="N",
+    help="The most looks of one voter at one alternative, with those made already. A look is one unit of count.",
+)
 @click.option("--round", "a_round", type=click.IntRange(min=1), metavar="N", help="The most looks in this plan.")
 @click.option("--newcomers/--no-newcomers", default=True, help="Whether people who have not voted can be asked.")
 @click.option(
@@ -76,6 +83,7 @@ def next(  # noqa: A001 (the command's name)
     may: str | None,
     conflicts: str | None,
     per_voter: int | None,
+    per_pair: float | None,
     a_round: int | None,
     newcomers: bool,
     newcomer: str | None,
@@ -118,6 +126,7 @@ def next(  # noqa: A001 (the command's name)
             newcomers=newcomers,
             newcomer=None if newcomer is None else _number_or(newcomer, read_newcomer, profile),
             per_voter=per_voter,
+            per_pair=per_pair,
             a_round=a_round,
             seed=seed,
             **{name: value for name, value in given.items() if value is not None},
@@ -134,6 +143,8 @@ def next(  # noqa: A001 (the command's name)
         say(plan.to_json())
     else:
         _print(plan)
+        if note := _what_a_look_is(profile):
+            say(note)
 
 
 def _print(plan: "Plan") -> None:
@@ -168,6 +179,15 @@ def _table(looks: "Sequence[Look]", title: str) -> Table:
         number = f"{look.looks:,}" if look.voters == 1 else f"{look.voters} × {look.each:,}"
         table.add_row(*map(Text, (who, at, number, f"{look.cost:g}", f"{look.gain:.2g}")))
     return table
+
+
+def _what_a_look_is(profile: Profile) -> str:
+    """Say what a look is, where counts are not simply how often somebody looked."""
+    if profile.confidence is not None:
+        return "A look is one unit of count: a review is as many looks as its confidence counts for."
+    if np.any(np.asarray(profile.counts) % 1):
+        return "A look is one unit of count: a vote that has a count of 2.5 is two and a half looks."
+    return ""
 
 
 def _number_or(text: str, read_table: Any, profile: Any) -> Any:

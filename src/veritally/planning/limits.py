@@ -1,5 +1,6 @@
 """Who may look at what, what it costs, and in which blocks it can be bought."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -78,19 +79,22 @@ class Look(NamedTuple):
 
 
 class Used(NamedTuple):
-    """What is planned already: looks by voter, looks in all, and what they cost."""
+    """What is planned already: looks by voter, by voter and alternative, in all, and what they cost."""
 
     voters: dict[int, float]
+    cells: dict[tuple[int, tuple[int, ...]], float]
     looks: float
     cost: float
 
     def more(self, one: Looks) -> "Used":
         """Add looks, ``(1, …)``."""
         voter, each = int(one.voter[0]), float(one.number[0] / one.voters[0])
-        voters = dict(self.voters)
+        voters, cells = dict(self.voters), dict(self.cells)
         if voter != NEW:
+            cell = voter, _at(one.added[0])
             voters[voter] = voters.get(voter, 0) + each
-        return Used(voters, self.looks + float(one.number[0]), self.cost + float(one.cost[0]))
+            cells[cell] = cells.get(cell, 0) + each
+        return Used(voters, cells, self.looks + float(one.number[0]), self.cost + float(one.cost[0]))
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,7 @@ class Limits:
     newcomers: bool
     newcomer: tuple[float, ...] | None
     per_voter: int | None
+    per_pair: float | None
     a_round: int | None
 
     @classmethod
@@ -118,6 +123,7 @@ class Limits:
         newcomers: bool,
         newcomer: Mapping[Any, float] | float | None,
         per_voter: int | None,
+        per_pair: float | None,
         a_round: int | None,
     ) -> "Limits":
         """Check what a user gave."""
@@ -151,8 +157,9 @@ class Limits:
             if not any(row):
                 raise InputError("a newcomer who looks at nothing tells nothing; give counts above 0")
         per_voter = None if per_voter is None else whole(per_voter, "the looks of a voter", least=1)
+        per_pair = None if per_pair is None else positive(per_pair, "the looks of a voter at an alternative")
         a_round = None if a_round is None else whole(a_round, "the looks of a round", least=1)
-        return cls(profile, budget, costs, default, allowed, newcomers, row, per_voter, a_round)
+        return cls(profile, budget, costs, default, allowed, newcomers, row, per_voter, per_pair, a_round)
 
     def looks(self, rows: SingleKind) -> Looks:
         """Return all looks that could be made and paid for, in blocks."""
@@ -211,6 +218,7 @@ class Limits:
                 fits
                 and number * cost <= self.budget * (1 + _ROUNDING)
                 and (self.per_voter is None or size * looks <= self.per_voter)
+                and size * np.max(row) <= self._room(voter, _at(row), _NOTHING_USED)
             ):
                 found.append((voter, voters, size * row, number, number * cost))
         return found
@@ -231,7 +239,25 @@ class Limits:
         if self.per_voter is not None:
             spent = [_spent(int(voter), used) for voter in looks.voter]
             fits &= looks.number / looks.voters <= self.per_voter - np.asarray(spent)
+        if self.per_pair is not None:
+            rooms = [
+                self._room(int(voter), _at(row), used) for voter, row in zip(looks.voter, looks.added, strict=True)
+            ]
+            fits &= np.max(looks.added, axis=-1) <= np.asarray(rooms)
         return fits
+
+    def _room(self, voter: int, at: tuple[int, ...], used: Used) -> float:
+        """Return how often a voter may still look at an alternative, or compare two."""
+        if self.per_pair is None or voter == NEW:
+            return math.inf if self.per_pair is None else self.per_pair
+        before, every = self.profile.ballots, range(len(self.profile.voters)) if voter == EVERYBODY else (voter,)
+        if isinstance(before, Pairs):
+            j, k = at
+            seen = [float(before.votes[i, j, k] + before.votes[i, k, j]) for i in every]
+        else:
+            seen = [float(before.counts[i, at[0]]) for i in every]
+        most = max(count + used.cells.get((i, at), 0) for i, count in zip(every, seen, strict=True))
+        return self.per_pair - most - used.cells.get((EVERYBODY, at), 0)
 
     def within_round(self, one: Looks, used: Used) -> tuple[Looks, float]:
         """Return as much of a look, ``(1, …)``, as the round has room for, and which share of it that is."""
@@ -258,14 +284,22 @@ class Limits:
 
     def _alike(self, ballots: SingleKind) -> bool:
         """Say whether it does not matter who looks: at comparisons, where nothing tells voters apart."""
-        unlike = self.costs or self.may is not None or self.per_voter is not None or ballots.loadings is not None
-        return isinstance(ballots, Pairs) and not unlike
+        limited = self.may is not None or self.per_voter is not None or self.per_pair is not None
+        return isinstance(ballots, Pairs) and not (self.costs or limited or ballots.loadings is not None)
 
 
 def plain(number: float) -> float:
     """Return a number without what rounding adds, a whole one as such."""
     near = round(number, _DIGITS)
     return int(near) if near == int(near) else near
+
+
+_NOTHING_USED = Used({}, {}, 0, 0.0)
+
+
+def _at(added: Array) -> tuple[int, ...]:
+    """Return what a look is at."""
+    return tuple(int(j) for j in np.flatnonzero(added))
 
 
 def _spent(voter: int, used: Used) -> float:

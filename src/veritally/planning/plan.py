@@ -175,6 +175,7 @@ def next_looks(
     newcomers: bool = True,
     newcomer: Mapping[Any, float] | float | None = None,
     per_voter: int | None = None,
+    per_pair: float | None = None,
     a_round: int | None = None,
     seed: int = 0,
     **parameters: Any,
@@ -213,6 +214,9 @@ def next_looks(
         at one alternative; else 1, 3, 10, … at all.
     per_voter, a_round
         The most looks of one voter, and of all, in this plan.
+    per_pair
+        The most looks of one voter at one alternative (the most comparisons of the same two), with those made already:
+        1 where counts are 1 and nobody reviews the same twice. One look is one unit of ``counts``.
     seed, **parameters
         As :func:`decide` takes them; ``sigma`` and ``tau`` where they are known.
 
@@ -231,7 +235,7 @@ def next_looks(
     if until is not None and not 0 < real(until, "until") < 1:
         raise InputError(f"until is a chance between 0 and 1, not {until:g}")
     _require_one(profile)
-    limits = Limits.of(profile, budget, cost, may, conflicts, newcomers, newcomer, per_voter, a_round)
+    limits = Limits.of(profile, budget, cost, may, conflicts, newcomers, newcomer, per_voter, per_pair, a_round)
     outcome = _decided(profile, panel, choose, seed, parameters)
     _require_kind(outcome)
     unit = _unit(outcome)
@@ -266,7 +270,7 @@ def _planned(
 ) -> tuple[tuple[Look, ...], Stop]:
     """Take the block that is worth most for its cost, then the next beside it, as far as limits go."""
     planned: list[Look] = []
-    used, large = Used({}, 0, 0.0), looks.number >= _least(looks, limits.budget)
+    used, large = Used({}, {}, 0, 0.0), looks.number >= _least(looks, limits.budget)
     known = gains  # of the first step
     for _ in range(_MOST_STEPS):
         left = limits.allowed(looks, used)
