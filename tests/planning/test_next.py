@@ -94,6 +94,17 @@ def test_sure_decisions_need_no_looks():
     assert dear.stop == "nothing"
 
 
+def test_the_sureness_of_several_is_that_of_the_least_sure():
+    profile = simulated("values", 3, alternatives=5)
+    outcome = vt.decide(profile, sigma=5.0, choose=2)
+    for until, stop in ((None, "budget"), (0.01, "sure")):
+        plan = next_looks(profile, budget=100, sigma=5.0, choose=2, until=until)
+        assert (plan.sureness, plan.stop) == (outcome.sureness, stop)
+        assert plan.chance.startswith("the least sure of the 2 chosen is among the best 2 with ")
+    assert plan.reason == f"Stop: {plan.chance} already."
+    assert next_looks(profile, budget=5, sigma=5.0).chance.startswith("what is chosen is best with ")
+
+
 def test_errors_of_computing_are_not_bought():
     profile = vt.Profile(values=[[9.0, 1.0, 0.5]], counts=[[100, 100, 100]])
     plan = next_looks(profile, budget=10, sigma=0.5, tau=5.0)

@@ -12,7 +12,6 @@ from veritally.cli.progress import progress_bar
 from veritally.cli.screen import Screen, Text, say
 from veritally.errors import InputError
 from veritally.files import refuse_to_replace, write_whole
-from veritally.inference.belief import percent
 from veritally.io.votes import read
 from veritally.panel.files import read_panel
 from veritally.progress import listening
@@ -41,7 +40,12 @@ Examples:
 @click.option("--budget", type=float, required=True, metavar="N", help="What may be spent; a look costs 1 by default.")
 @click.option("--cost", metavar="N | FILE", help="What a look costs: a number, or a table with voter and cost.")
 @click.option("--choose", type=click.IntRange(min=1), default=1, metavar="K", help="How many are chosen. Default: 1.")
-@click.option("--until", type=float, metavar="P", help="Ask nothing if what is chosen is best with this chance.")
+@click.option(
+    "--until",
+    type=float,
+    metavar="P",
+    help="Ask nothing if what is chosen is best with this chance; of several, the least sure of them among the best.",
+)
 @click.option(
     "--price", type=float, default=0.0, metavar="N", help="The regret that is worth one unit of cost. Default: 0."
 )
@@ -149,9 +153,8 @@ def next(  # noqa: A001 (the command's name)
 
 def _print(plan: "Plan") -> None:
     screen = Screen(highlight=False)
-    screen.print(
-        Text(f"Choosing now: right with {percent(plan.sureness)}, expected regret {plan.regret:.3g} ({plan.unit})")
-    )
+    screen.print(Text(f"Choosing now: {plan.chance}"))
+    screen.print(Text(f"Expected regret of that: {plan.regret:.3g} ({plan.unit})"))
     if plan.looks:
         screen.print(_table(plan.tasks, "Look next"))
         screen.print(

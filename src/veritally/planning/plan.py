@@ -57,13 +57,16 @@ class Plan:
     regret_after
         What it costs after the planned looks.
     sureness
-        The chance that what would be chosen now is best.
+        The chance that what would be chosen now is best; of several, that the least sure of them is among the best so
+        many. That all of them are is less sure.
     stop
         Why the plan ends: ``"budget"`` or ``"round"`` if that is used up, ``"limits"`` if nobody may look any more,
         ``"steps"`` if it is as long as a plan can be, ``"sure"`` if the winner is sure enough now, ``"nothing"`` if no
         looks that can be paid for are worth their cost, ``"all"`` if all alternatives are chosen.
     unit
         Of regret.
+    choose
+        How many are chosen.
     """
 
     looks: tuple[Look, ...]
@@ -73,6 +76,7 @@ class Plan:
     sureness: float
     stop: Stop
     unit: str
+    choose: int = 1
 
     @property
     def cost(self) -> float:
@@ -91,8 +95,16 @@ class Plan:
     def reason(self) -> str:
         """Why the plan ends, as a sentence."""
         if self.stop == "sure":
-            return f"Stop: what is chosen is best with {percent(self.sureness)} already."
+            return f"Stop: {self.chance} already."
         return _REASONS[self.stop]
+
+    @property
+    def chance(self) -> str:
+        """How sure the choice is now, in words."""
+        if self.choose == 1:
+            return f"what is chosen is best with {percent(self.sureness)}"
+        k = self.choose
+        return f"the least sure of the {k} chosen is among the best {k} with {percent(self.sureness)}"
 
     @property
     def tasks(self) -> tuple[Look, ...]:
@@ -200,7 +212,8 @@ def next_looks(
     choose
         How many alternatives are chosen.
     until
-        The chance of being best from which on nothing is asked.
+        The chance of being best from which on nothing is asked; of several that are chosen, the chance of the least
+        sure of them to be among the best so many.
     price
         What one unit of cost is worth in units of regret: looks that are worth less are not planned.
     may
@@ -260,9 +273,8 @@ def next_looks(
         planned, stop = _planned(situations, limits, looks.take(short), gains[short], unit, price, least)
     after = now - sum(look.gain for look in planned)
     in_sigma = outcome.distance_unit != "votes"
-    return Plan(
-        planned, offers, now, max(after, 0.0), sureness, stop, "σ of one look" if in_sigma else "unit of the votes"
-    )
+    unit_name = "σ of one look" if in_sigma else "unit of the votes"
+    return Plan(planned, offers, now, max(after, 0.0), sureness, stop, unit_name, choose)
 
 
 def _planned(
