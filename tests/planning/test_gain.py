@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from veritally.planning.gain import gain, gain_along, gain_of_moves, verdicts
+from veritally.planning.gain import gain, gain_along, gain_of_moves, normals, verdicts
 
 numbers = st.floats(-3, 3, allow_nan=False).map(lambda x: round(x, 3))
 
@@ -53,7 +53,9 @@ def test_perfect_knowledge_is_worth_the_expected_regret():
     draws = mean + rng.normal(size=(400_000, 4)) @ root.T
     lost = np.max(draws, axis=1) - draws[:, np.argmax(mean)]
     error = np.std(lost) / len(lost) ** 0.5
-    assert gain(mean, root @ root.T, draws=1 << 13) == pytest.approx(np.mean(lost), rel=0.005, abs=4 * error)
+    assert gain(mean, root @ root.T, points=normals(len(mean), 1 << 13)) == pytest.approx(
+        np.mean(lost), rel=0.005, abs=4 * error
+    )
     assert gain(mean, root @ root.T) == pytest.approx(np.mean(lost), rel=0.05)
 
 

@@ -385,6 +385,24 @@ def test_looks_at_one_alternative_are_limited(votes):
     assert max(found.values()) <= 12
 
 
+@pytest.mark.parametrize("votes", ["rankings", "top"])
+def test_plans_do_not_depend_on_the_order_of_alternatives_but_on_the_seed(votes):
+    ranks, counts = (
+        np.array([[1, 2, 3, 4], [2, 1, 3, 4], [3, 1, 4, 2]]),
+        np.array([[3, 5, 2, 4], [6, 1, 2, 2], [2, 3, 3, 1]]),
+    )
+
+    def offered(order, seed=0):
+        given = {"ranks": ranks[:, order]} if votes == "rankings" else {"top": np.argmin(ranks[:, order], axis=1)}
+        profile = vt.Profile(**given, counts=counts[:, order], alternatives=list(np.array(list("abcd"))[order]))
+        plan = next_looks(profile, budget=40, sigma=3.0, tau=1.0, seed=seed)
+        return {(look.voter, look.voters, *sorted(look.alternatives), look.looks): look.gain for look in plan.offers}
+
+    found = offered([0, 1, 2, 3])
+    assert offered([3, 1, 0, 2]) == pytest.approx(found, rel=0.01, abs=1e-5)
+    assert max(abs(found[key] - gain) for key, gain in offered([0, 1, 2, 3], seed=1).items()) > 1e-4
+
+
 def test_conflicts_are_left_out():
     profile = simulated("values", 5)
     plan = next_looks(profile, budget=20, conflicts=[(0, 1), (2, 2)], sigma=5.0, newcomers=False)

@@ -72,7 +72,9 @@ Examples:
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Save who looks at what: .csv")
 @click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Save expected regret against budget.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, help="Of what is random.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, help="Of draws, which rankings and favourites are valued by."
+)
 @click.option("--ballots", type=click.Choice(["value", "rank", "top"]), help="What the votes are.")
 @file_options
 @lower_is_better_option

@@ -17,7 +17,7 @@ from veritally.arrays import Array, log_ndtr, ndtr, ndtri
 from veritally.inference.linear import root
 from veritally.inference.sampling import lattice
 
-_DRAWS = 512
+DRAWS = 512
 _NODES = 24  # of a difference that verdicts are about
 
 
@@ -43,7 +43,7 @@ def gain_along(mean: Array, slopes: Array, choose: int = 1) -> Array:
     1.0
     """
     if choose > 1:
-        points = ndtri((np.arange(_DRAWS) + 0.5) / _DRAWS)
+        points = ndtri((np.arange(DRAWS) + 0.5) / DRAWS)
         return gain_of_moves(mean, slopes[..., None, :] * points[:, None], choose)
     lead = mean - np.max(mean, axis=-1, keepdims=True)  # from the highest now
     lead = np.where(np.isfinite(lead), lead, -np.inf)
@@ -89,10 +89,10 @@ def gain_of_moves(
     return np.mean(more, axis=-1) if chances is None else np.sum(chances * more, axis=-1)
 
 
-def gain(mean: Array, covariance: Array, choose: int = 1, draws: int = _DRAWS) -> Array:
+def gain(mean: Array, covariance: Array, choose: int = 1, points: Array | None = None) -> Array:
     """Return the gain of moves with a covariance, ``(..., alternative, alternative)``, by draws spread evenly."""
-    moves = np.matmul(normals(mean.shape[-1], draws), root(covariance))
-    return gain_of_moves(mean, moves, choose)
+    points = normals(mean.shape[-1]) if points is None else points
+    return gain_of_moves(mean, np.matmul(points, root(covariance)), choose)
 
 
 def verdicts(mean: Array, variance: Array, noise: Array, number: int) -> tuple[Array, Array]:
@@ -112,9 +112,9 @@ def verdicts(mean: Array, variance: Array, noise: Array, number: int) -> tuple[A
     return chance, after
 
 
-def normals(n: int, draws: int = _DRAWS) -> Array:
+def normals(n: int, draws: int = DRAWS, seed: int = 0) -> Array:
     """Return draws of n standard normals that fill the space evenly, each with its opposite, ``(draw, n)``."""
-    half = ndtri(lattice(n, 0, draws // 2)).T
+    half = ndtri(lattice(n, seed, draws // 2)).T
     return np.concat([half, -half])
 
 

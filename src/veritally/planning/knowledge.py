@@ -26,11 +26,13 @@ from veritally.likelihood.votes import derivatives
 from veritally.model.lift import Lift
 from veritally.model.means import VoterMeans
 from veritally.model.model import Model
+from veritally.planning.gain import DRAWS, normals
 from veritally.votes.ballots import Ballots, SingleKind
 from veritally.votes.values import Values
 
 _MOST_TOLD = 0.95  # of what is known, by one ballot
 _RIDGE = 1e-10
+_STREAMS = 4  # of draws by each seed
 _BALLOTS = 4  # that a voter may give, over which what they tell is averaged
 
 
@@ -58,15 +60,18 @@ class Knowledge:
         What was found at one value of the noise.
     alternatives
         How many truths there are.
+    seed
+        Of draws.
     """
 
     mean: Array
     covariance: Array
     noise: PosteriorMixture
     alternatives: int
+    seed: int = 0
 
     @classmethod
-    def of(cls, ballots: Ballots, found: PosteriorMixture) -> "Knowledge":
+    def of(cls, ballots: Ballots, found: PosteriorMixture, seed: int = 0) -> "Knowledge":
         """Return what was found about one decision at one value of the noise.
 
         Alternatives that nobody saw are known as far as the prior tells.
@@ -84,7 +89,7 @@ class Knowledge:
         # larger alike: what is known, and the noise of looks.
         wider = widening(found.freedom)
         noise = found._replace(sigma=wider * found.sigma, tau=wider * found.tau, leniency=wider**2 * found.leniency)
-        return cls(mean[0], wider**2 * covariance[0], noise, n)
+        return cls(mean[0], wider**2 * covariance[0], noise, n, seed)
 
     @property
     def truths(self) -> Array:
@@ -95,6 +100,21 @@ class Knowledge:
     def spread(self) -> Array:
         """The covariance of the truths."""
         return self.covariance[: self.alternatives, : self.alternatives]
+
+    @property
+    def places(self) -> Array:
+        """The place of each alternative, the best first: draws go by it, not by the order in which they stand."""
+        return np.argsort(np.argsort(-self.truths, kind="stable"), kind="stable")
+
+    def normals(self, draws: int = DRAWS) -> Array:
+        """Return draws of a standard normal for each alternative, spread evenly, ``(draw, n)``."""
+        return normals(self.alternatives, draws, _STREAMS * self.seed)[:, self.places]
+
+    def points(self, stream: int, draws: int, times: int = 1) -> Array:
+        """Return points in a cube for each alternative, so many times, ``(draw, time, n)``; streams are independent."""
+        n = self.alternatives
+        found = lattice(n * times, _STREAMS * self.seed + stream, draws)
+        return found.T.reshape(draws, times, n)[..., self.places]
 
     def model(self, rows: SingleKind) -> Model:
         """Return how such ballots, ``(row, n)``, come about."""
@@ -138,7 +158,7 @@ class Knowledge:
         many = rows.take_voters(np.repeat(np.arange(number), _BALLOTS))
         seen = self.seen(many)
         deviation = np.sqrt(self.tilted_variance(many, seen))
-        drawn = seen.mean + deviation * np.tile(ndtri(lattice(n, 1, _BALLOTS)).T, (number, 1))
+        drawn = seen.mean + deviation * np.tile(ndtri(self.points(1, _BALLOTS)[:, 0]), (number, 1))
         each = self._told(voting(many, drawn), seen)
         return np.mean(each.reshape(number, _BALLOTS, n, n), axis=1)
 

@@ -9,7 +9,7 @@ from veritally.arrays import Array
 from veritally.inference.linear import root
 from veritally.inference.mixture import PosteriorMixture
 from veritally.inference.propagation import pulls
-from veritally.planning.gain import gain, gain_along, gain_of_moves, normals, verdicts
+from veritally.planning.gain import gain, gain_along, gain_of_moves, verdicts
 from veritally.planning.knowledge import Knowledge
 from veritally.planning.new_ballots import Behind, first_ballots, new_ballots
 from veritally.votes.ballots import SingleKind
@@ -97,14 +97,14 @@ class Situation:
     choose: int
 
     @classmethod
-    def of(cls, ballots: SingleKind, found: PosteriorMixture, choose: int) -> "Situation":
+    def of(cls, ballots: SingleKind, found: PosteriorMixture, choose: int, seed: int = 0) -> "Situation":
         """Return where a decision stands, at one value of the noise."""
         several = ballots.stacked(1)
         pull = pulls(several, found.model(several), found.moments)[0]
         n = ballots.mask.shape[-1]
         rows = ballots.weighed(np.ones(len(ballots.counts)), np.ones(n, dtype=bool))
         asked = np.zeros(len(rows.counts), dtype=bool)
-        return cls(Knowledge.of(ballots, found), _filled(rows), asked, pull, np.zeros((n, n)), choose)
+        return cls(Knowledge.of(ballots, found, seed), _filled(rows), asked, pull, np.zeros((n, n)), choose)
 
     def offered(self, looks: Looks) -> SingleKind:
         """Return the ballots of those who would look, ``(look, n)``, with the counts they have now."""
@@ -141,8 +141,9 @@ class Situation:
     def _gains_of_normals(self, planned: Array) -> Array:
         """Return the gains where planned looks have these covariances, ``(look, n, n)``, in place of theirs."""
         mean = self.knowledge.truths
-        base = gain(mean, self.planned, self.choose) if self.planned.any() else 0.0
-        return np.asarray(gain(np.broadcast_to(mean, planned.shape[:-1]), planned, self.choose) - base)
+        points = self.knowledge.normals()
+        base = gain(mean, self.planned, self.choose, points) if self.planned.any() else 0.0
+        return np.asarray(gain(np.broadcast_to(mean, planned.shape[:-1]), planned, self.choose, points) - base)
 
     def _gains_of_one(self, looks: Looks) -> Array:
         """Return those of looks of one voter each."""
@@ -154,7 +155,7 @@ class Situation:
             return self._gains_of_normals(self.planned + results.slopes[..., None] * results.slopes[:, None, :])
         if not self.planned.any():
             return gain_of_moves(every, results.moves, self.choose, results.chances, results.truths)
-        before = np.matmul(normals(len(mean), _PLANNED), root(self.planned))  # (draw, n)
+        before = np.matmul(self.knowledge.normals(_PLANNED), root(self.planned))  # (draw, n)
         base = float(gain_of_moves(mean, before, self.choose))
         size = max(1, _AT_ONCE // (before.size * results.moves.shape[1]))
         gains = []
@@ -205,7 +206,7 @@ class Situation:
         rows = self.offered(looks)
         seen, more = self.knowledge.seen(rows), self._more(looks)
         if np.any(np.sum(looks.added > 0, axis=-1) > 1):
-            draws = np.matmul(normals(looks.added.shape[-1]), root(self.knowledge.moves(seen, more)))
+            draws = np.matmul(self.knowledge.normals(), root(self.knowledge.moves(seen, more)))
             return Results(np.full(draws.shape[:2], 1 / draws.shape[1]), draws)
         # One number, of one alternative, tells in one direction: Δ = v vᵀ, with or without leniency.
         at = np.argmax(looks.added, axis=-1)[:, None]

@@ -18,8 +18,6 @@ from typing import NamedTuple
 import numpy as np
 
 from veritally.arrays import Array, ndtr, ndtri
-from veritally.inference.sampling import lattice
-from veritally.planning.gain import normals
 from veritally.planning.knowledge import Knowledge, Seen, voting
 from veritally.votes.rankings import Ordinal
 from veritally.votes.top import TopChoices
@@ -73,7 +71,7 @@ class Behind(NamedTuple):
         lasting = knowledge.own_variance(rows.with_counts(np.full_like(rows.counts, _MANY)))
         one_look = knowledge.own_variance(rows.with_counts(np.ones_like(rows.counts))) - lasting
         deviation = np.sqrt(knowledge.tilted_variance(rows, cavity))
-        means = _behind(rows.tiers, cavity.mean, deviation)
+        means = _behind(knowledge, rows.tiers, cavity.mean, deviation)
         # What tends to the limit, with the means now: B = Z + lasting errors, beside their own covariance K.
         there, each = rows.counts > 0, np.eye(rows.counts.shape[-1])
         tending = cavity.covariance + lasting[..., None] * each
@@ -131,20 +129,17 @@ def _moves(
 ) -> Array:
     """Return how possible ballots, ``(look, ballot)``, move the means that are found, ``(look, ballot, n)``.
 
-    The number of looks matters only by the noise that they leave, so that moves are found for the fewest and the most
-    looks of a voter at an alternative, and lie between for others. That is enough to tell what will be chosen.
+    The number of looks matters only by the noise that they leave, so that moves are found for one look and for very
+    many, and lie between for others. That is enough to tell what will be chosen.
     """
     n = knowledge.alternatives
     cell, place = np.unique(voter * n + alternative, return_inverse=True)
     any_of = np.zeros((len(cell), possible.shape[-1]), dtype=bool)
     np.logical_or.at(any_of, place, possible)
-    fewest, most = np.full(len(cell), np.inf), np.zeros(len(cell))
-    np.minimum.at(fewest, place, looks)
-    np.maximum.at(most, place, looks)
-    low, high = (_moves_after(knowledge, behind, cell // n, cell % n, x, any_of)[place] for x in (fewest, most))
+    one, many = np.ones(len(cell)), np.full(len(cell), _MANY)
+    low, high = (_moves_after(knowledge, behind, cell // n, cell % n, x, any_of)[place] for x in (one, many))
     before = behind.rows.counts[voter, alternative]
-    first, noise, last = (1 / (before + x) for x in (fewest[place], looks, most[place]))
-    share = np.where(first > last, (noise - last) / np.where(first > last, first - last, 1), 0)
+    share = (before + 1) / (before + looks)  # of the noise after one look
     return np.asarray(high + share[:, None, None] * (low - high))
 
 
@@ -173,7 +168,7 @@ def first_ballots(knowledge: Knowledge, rows: Ordinal) -> tuple[Array, Array]:
     number, n = rows.counts.shape
     many = rows.take_voters(np.repeat(np.arange(number), _DRAWS))
     seen = knowledge.seen(many)
-    drawn = seen.mean + np.sqrt(knowledge.tilted_variance(many, seen)) * np.tile(normals(n, _DRAWS), (number, 1))
+    drawn = seen.mean + np.sqrt(knowledge.tilted_variance(many, seen)) * np.tile(knowledge.normals(_DRAWS), (number, 1))
     moves = np.matmul(seen.crossed, knowledge.gradient(voting(many, drawn), seen)[..., None])[..., 0]
     return np.full((number, _DRAWS), 1 / _DRAWS), moves.reshape(number, _DRAWS, n)
 
@@ -207,26 +202,25 @@ def _spaced(score: Array) -> Array:
     return np.where(np.isnan(score), np.nan, -np.sum(falling[:, None, :] > score[..., None], axis=-1).astype(float))
 
 
-def _behind(tiers: Array, centre: Array, deviation: Array) -> Array:
+def _behind(knowledge: Knowledge, tiers: Array, centre: Array, deviation: Array) -> Array:
     """Draw normals, ``(voter, draw, n)``, that stand in the order of ``tiers``, ``(voter, n)``, 0 for none."""
-    n = tiers.shape[-1]
     there = tiers > 0
-    points = ndtri(lattice(n, 2, _DRAWS)).T
+    points = ndtri(knowledge.points(2, _DRAWS)[:, 0])
     start = centre[:, None, :] + deviation[:, None, :] * points
     # In order from the start: the draws of each ballot, sorted, are handed out by tier.
     falling = -np.sort(-np.where(there[:, None], start, -np.inf), axis=-1)
     place = np.argsort(np.argsort(np.where(there, tiers, np.inf), axis=-1, kind="stable"), axis=-1)
     means = np.take_along_axis(falling, np.broadcast_to(place[:, None], start.shape), axis=-1)
     means = np.where(there[:, None], means, 0)
-    uniform = lattice(n * _SWEEPS, 3, _DRAWS).reshape(_SWEEPS, n, _DRAWS)
+    uniform = knowledge.points(3, _DRAWS, _SWEEPS)  # (draw, sweep, n)
     above, below = tiers[:, :, None] > tiers[:, None, :], tiers[:, :, None] < tiers[:, None, :]
     for sweep in range(_SWEEPS):
-        for j in range(n):
+        for j in np.argsort(knowledge.places):
             high = np.min(np.where((above[:, j] & there)[:, None], means, np.inf), axis=-1)
             low = np.max(np.where((below[:, j] & there)[:, None], means, -np.inf), axis=-1)
             scale, middle = np.where(there[:, j], deviation[:, j], 1)[:, None], centre[:, j, None]
             start, end = ndtr((low - middle) / scale), ndtr((high - middle) / scale)
-            drawn = middle + scale * ndtri(np.clip(start + (end - start) * uniform[sweep, j], 1e-13, 1 - 1e-13))
+            drawn = middle + scale * ndtri(np.clip(start + (end - start) * uniform[:, sweep, j], 1e-13, 1 - 1e-13))
             drawn = np.clip(drawn, np.where(np.isfinite(low), low, drawn), np.where(np.isfinite(high), high, drawn))
             means[..., j] = np.where(there[:, j, None], drawn, 0)
     return means

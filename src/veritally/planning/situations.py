@@ -46,7 +46,7 @@ class Situations:
         chance = telling[largest] * np.sum(telling) / np.sum(telling[largest])
         order = np.argsort(-left[largest], kind="stable")
         values = [(float(chance[k]), _value(found, int(largest[k]))) for k in order]
-        return cls(tuple((p, Situation.of(ballots, own, outcome.choose)) for p, own in values))
+        return cls(tuple((p, Situation.of(ballots, own, outcome.choose, outcome.seed[0])) for p, own in values))
 
     @property
     def rows(self) -> SingleKind:
