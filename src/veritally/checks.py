@@ -8,6 +8,7 @@ from typing import Any
 
 from veritally.errors import InputError, quoted
 
+_SMALLEST, _LARGEST = 1e-100, 1e100
 _LONGEST_NAME, _LONGEST_PATH = 255, 4096  # bytes, as most file systems have it
 
 
@@ -26,9 +27,11 @@ def whole(number: Any, what: str, least: int = 0, most: float = math.inf) -> int
 def positive(number: Any, what: str) -> float:
     """Require a finite number above 0 that can be squared."""
     try:
-        return real(number, what, least=1e-100, most=1e100)
+        return real(number, what, least=_SMALLEST, most=_LARGEST)
     except InputError:
-        raise InputError(f"{what} must be a finite number above 0, not {quoted(number)}") from None
+        odd = isinstance(number, int | float) and 0 < number < math.inf
+        bounds = f" from {_SMALLEST:g} to {_LARGEST:g}" if odd else " above 0"
+        raise InputError(f"{what} must be a finite number{bounds}, not {quoted(number)}") from None
 
 
 def real(number: Any, what: str, least: float = -math.inf, most: float = math.inf) -> float:

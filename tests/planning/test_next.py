@@ -248,6 +248,35 @@ def test_the_command_says_what_a_look_is_where_that_is_not_plain(tmp_path):
         assert ("A look is one unit of count" in found.stdout, said in found.stdout) == (bool(said), True)
 
 
+def test_mistakes_in_files_name_the_file(tmp_path):
+    votes, table = tmp_path / "votes.csv", tmp_path / "table.csv"
+    votes.write_text("voter,alternative,value,count\na,x,5,3\na,y,4.8,3\nb,x,4.9,2\nb,y,5.1,2\n")
+    for option, text, said in (
+        ("--may", "voter,alternative\na,x\nb,\n", "row 2 has no alternative"),
+        ("--may", "voter,alternative\nzz,x\n", "voter 'zz' is unknown"),
+        ("--conflicts", "voter,alternative\na,q\n", "alternative 'q' is unknown"),
+        ("--cost", "voter,cost\nzz,2\n", "voter 'zz' is unknown"),
+        ("--newcomer", "alternative,count\nq,2\n", "alternative 'q' is unknown"),
+    ):
+        table.write_text(text)
+        found = run("next", str(votes), "--budget", "10", option, str(table))
+        assert found.exit_code == 2
+        assert f"{table}: {said}" in found.stderr
+    for options, said in (
+        (("--cost", ""), "--cost takes a number or a file"),
+        (("--cost", "1e-300"), "from 1e-100 to 1e+100, not 1e-300"),
+        (("--budget", "1e308"), "from 1e-100 to 1e+100, not 1e+308"),
+    ):
+        found = run("next", str(votes), "--budget", "10", *options)
+        assert (found.exit_code, said in found.stderr) == (2, True), found.stderr
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_hardly_moves_is_guessed_without_overflow():
+    own = situation(vt.Profile(values=[[1.0, 0.5, 1e6]], counts=[[1e9, 1e9, 1e9]]), sigma=1e-6, tau=1e6)
+    assert np.isfinite(own.guess(looks_at([(0, 0), (0, 1), (0, 2)], 3, 1e-90))).all()
+
+
 def test_the_first_look_of_a_copy_is_not_that_of_somebody_independent():
     """Who shares the errors of a voter with many looks tells little, also about what the copy has not seen yet."""
     profile = vt.Profile(

@@ -122,7 +122,7 @@ def next(  # noqa: A001 (the command's name)
         plan = next_looks(
             profile,
             budget=budget,
-            cost=1.0 if cost is None else _number_or(cost, read_costs, profile),
+            cost=1.0 if cost is None else _number_or(cost, "--cost", read_costs, profile),
             panel=None if panel is None else read_panel(panel),
             choose=choose,
             until=until,
@@ -130,7 +130,7 @@ def next(  # noqa: A001 (the command's name)
             may=None if may is None else read_allowed(may, profile),
             conflicts=() if conflicts is None else read_allowed(conflicts, profile),
             newcomers=newcomers,
-            newcomer=None if newcomer is None else _number_or(newcomer, read_newcomer, profile),
+            newcomer=None if newcomer is None else _number_or(newcomer, "--newcomer", read_newcomer, profile),
             per_voter=per_voter,
             per_pair=per_pair,
             a_round=a_round,
@@ -195,8 +195,10 @@ def _what_a_look_is(profile: Profile) -> str:
     return ""
 
 
-def _number_or(text: str, read_table: Any, profile: Any) -> Any:
+def _number_or(text: str, option: str, read_table: Any, profile: Any) -> Any:
     """Read a number, or what a file says."""
+    if not text.strip():
+        raise InputError(f"{option} takes a number or a file, not nothing")
     try:
         return float(text)
     except ValueError:

@@ -7,32 +7,50 @@ import polars as pl
 from veritally.errors import InputError, quoted
 from veritally.io import frames
 from veritally.io.votes import load
+from veritally.planning.limits import SOMEBODY
+from veritally.votes.labels import require_known
 from veritally.votes.profile import Profile
 
 
 def read_allowed(source: Any, profile: Profile) -> list[tuple[Any, Any]]:
     """Read who may look at what: the columns ``voter`` and ``alternative``, a row for each pair."""
     table = _table(source, "voter and alternative", ("voter", "alternative"))
-    voters, alternatives = _names(profile.voters), _names(profile.alternatives)
-    return [(voters.get(one, one), alternatives.get(other, other)) for one, other in table.iter_rows()]
+    voters, alternatives = _names((*profile.voters, SOMEBODY)), _names(profile.alternatives)
+    found = []
+    for row, (one, other) in enumerate(table.iter_rows(), 1):
+        for name, what in ((one, "voter"), (other, "alternative")):
+            if not name:
+                raise InputError(f"{source}: row {row} has no {what}; give a voter and an alternative in each row")
+        found.append((_known(one, voters, "voter", source), _known(other, alternatives, "alternative", source)))
+    return found
 
 
 def read_costs(source: Any, profile: Profile) -> dict[Any, float]:
     """Read what a look of each voter costs: the columns ``voter`` and ``cost``."""
-    voters = _names(profile.voters)
-    return {voters.get(name, name): cost for name, cost in _numbers(source, "cost", "voter", "cost").items()}
+    voters = _names((*profile.voters, SOMEBODY))
+    return {
+        _known(name, voters, "voter", source): cost for name, cost in _numbers(source, "cost", "voter", "cost").items()
+    }
 
 
 def read_newcomer(source: Any, profile: Profile) -> dict[Any, float]:
     """Read how often somebody new would look at each alternative: the columns ``alternative`` and ``count``."""
     names = _names(profile.alternatives)
     given = _numbers(source, "newcomer", "alternative", "count")
-    return {names.get(name, name): count for name, count in given.items()}
+    return {_known(name, names, "alternative", source): count for name, count in given.items()}
 
 
 def _names(names: tuple[Any, ...]) -> dict[str, Any]:
     """Return names by how they stand in a file."""
     return {str(name): name for name in names}
+
+
+def _known(name: str, names: dict[str, Any], what: str, source: Any) -> Any:
+    try:
+        require_known(name, names, what)
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from None
+    return names[name]
 
 
 def _numbers(source: Any, what: str, key: str, value: str) -> dict[str, float]:

@@ -225,8 +225,12 @@ class Limits:
 
     @property
     def cheapest(self) -> float:
-        """What the cheapest look costs."""
-        return min([self.default, *self.costs.values()])
+        """What the cheapest look costs of those who can be asked."""
+        names = [
+            name for i, name in enumerate(self.profile.voters) if self.may is None or any(i == v for v, _ in self.may)
+        ]
+        some = [*names, *([SOMEBODY] if self.newcomers and self.profile.kind != "pairs" else [])]
+        return min([self._cost(name) for name in some], default=self.default)
 
     def _cost(self, name: Any) -> float:
         return self.costs.get(name, self.default)

@@ -135,7 +135,8 @@ class Situation:
         border = (falling[self.choose - 1] + falling[min(self.choose, len(mean) - 1)]) / 2
         told = looks.voters[:, None] * looks.added / self.knowledge.noise.sigma[0] ** 2
         moves = variance * np.sqrt(told / (1 + told * variance))
-        far = np.minimum(np.abs(mean - border) / np.maximum(moves, np.finfo(float).tiny), _FAR)
+        gap = np.abs(mean - border)
+        far = gap / np.maximum(moves, gap / _FAR + np.finfo(float).tiny)
         return np.asarray(np.sum(moves * np.exp(-(far**2) / 2) / (1 + far**2), axis=-1))
 
     def _gains_of_normals(self, planned: Array) -> Array:

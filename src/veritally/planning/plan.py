@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from veritally.arrays import Array
-from veritally.checks import real, whole
+from veritally.checks import positive, real, whole
 from veritally.decide import decide
 from veritally.errors import InputError, InputWarning
 from veritally.inference.belief import percent
@@ -244,6 +244,7 @@ def next_looks(
     budget = real(budget, "the budget")
     if not budget > 0:
         raise InputError("a budget of nothing buys no looks; give a budget above 0")
+    budget = positive(budget, "the budget")
     price, seed = real(price, "the price", least=0), whole(seed, "seed")
     if until is not None and not 0 < real(until, "until") < 1:
         raise InputError(f"until is a chance between 0 and 1, not {until:g}")
