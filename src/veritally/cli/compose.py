@@ -1,17 +1,17 @@
 """``veritally compose``: who should spend a budget of looks."""
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from veritally.cli.options import cluster_option, force_option, split_names
 from veritally.cli.progress import progress_bar
+from veritally.cli.saving import require_files
 from veritally.cli.screen import say
 from veritally.cluster import connected
 from veritally.errors import InputError, quoted
-from veritally.files import refuse_to_replace, write_whole
+from veritally.files import write_whole
 
 if TYPE_CHECKING:
     from veritally.planning.group_comparison import GroupComparison
@@ -84,13 +84,13 @@ def compose(
     """Find out which group of voters chooses best with a budget of looks.
 
     Few voters with many looks each, or many with few; generalists, who see everything, or specialists, who know some
-    alternatives; votes that are values, rankings or favourites. All groups are simulated on the same truths and looks,
-    and decide by the rule posterior, which knows the noise. Groups that are clearly worse are left early. After an
-    interruption, the command prints what it knows by then.
+    alternatives; votes that are values, rankings or favourites. They choose one alternative. All groups are simulated
+    on the same truths and looks, and decide by the rule posterior, which knows the noise. Groups that are clearly worse
+    are left early. After an interruption, the command prints what it knows by then.
     """
     from veritally.planning.compose import compose as compose_
 
-    _require_files(out, plot, force)
+    require_files(plot, force, (out, ".csv", _COLUMNS))
     rounds: list[GroupComparison] = []
     with connected(cluster) as executor, progress_bar("Composing groups") as progress:
         try:
@@ -126,22 +126,6 @@ def compose(
 
         save_groups(found, plot)
         say(f"Saved {plot}", err=True)
-
-
-def _require_files(out: str | None, plot: str | None, force: bool) -> None:
-    """Refuse what cannot be saved, before there is any work to lose."""
-    if plot is not None:
-        from veritally.plots import require_picture
-
-        require_picture(plot, force)
-    if out is None:
-        return
-    if Path(out).suffix.lower() != ".csv":
-        raise InputError(f"{out}: choose a name that ends in .csv")
-    if not Path(out).parent.is_dir():
-        raise InputError(f"{out}: cannot be written (there is no folder {Path(out).parent})")
-    if not force:
-        refuse_to_replace(Path(out), lambda found: found.read_bytes().startswith(_COLUMNS))
 
 
 def _whole_numbers(text: str, option: str) -> list[int]:

@@ -9,9 +9,10 @@ from rich.table import Table
 
 from veritally.cli.options import file_options, force_option, groups_option, lower_is_better_option, parse_sigma
 from veritally.cli.progress import progress_bar
+from veritally.cli.saving import require_files
 from veritally.cli.screen import Screen, Text, say
 from veritally.errors import InputError
-from veritally.files import refuse_to_replace, write_whole
+from veritally.files import write_whole
 from veritally.io.votes import read
 from veritally.panel.files import read_panel
 from veritally.progress import listening
@@ -112,7 +113,7 @@ def next(  # noqa: A001 (the command's name)
     from veritally.io.planning import read_allowed, read_costs, read_newcomer
     from veritally.planning.plan import next_looks
 
-    _require_files(out, plot, force)
+    require_files(plot, force, (out, ".csv", _HEADER))
     if panel is not None and groups is not None:
         raise InputError("--panel and --groups both say who belongs together; give one of them")
     profile = read(file, groups=groups, **options)
@@ -211,18 +212,3 @@ def _require_plain(profile: Profile, file: str) -> None:
         raise InputError(f"{file}: has {profile.batch[0]} decisions; looks are planned for one, so give a file of one")
     if not isinstance(profile.ballots, SingleKind):
         raise InputError(f"{file}: has votes of several kinds; say with --ballots which of them to plan for")
-
-
-def _require_files(out: str | None, plot: str | None, force: bool) -> None:
-    """Refuse what cannot be saved, before there is any work to lose."""
-    if plot is not None:
-        from veritally.plots import require_picture
-
-        require_picture(plot, force)
-    if out is not None:
-        if Path(out).suffix.lower() != ".csv":
-            raise InputError(f"{out}: choose a name that ends in .csv")
-        if not Path(out).parent.is_dir():
-            raise InputError(f"{out}: cannot be written (there is no folder {Path(out).parent})")
-        if not force:
-            refuse_to_replace(Path(out), lambda found: found.read_bytes().startswith(_HEADER))

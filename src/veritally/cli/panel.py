@@ -15,10 +15,10 @@ from veritally.cli.options import (
     workers_option,
 )
 from veritally.cli.progress import progress_bar, working
+from veritally.cli.saving import require_files
 from veritally.cli.screen import say
 from veritally.cluster import connected
 from veritally.errors import InputError, InputNote
-from veritally.files import refuse_to_replace
 from veritally.io.votes import read
 from veritally.panel.base import LEARNED
 from veritally.progress import listening
@@ -94,7 +94,7 @@ def panel(
 
     refuse_both(workers, cluster)
     number: Any = factors if factors == "auto" else _whole(factors)
-    _require_files(out, table, plot, force)
+    require_files(plot, force, (out, ".json", LEARNED.encode()), (table, ".csv", b"voter,decisions,skill"))
     with working(file):
         profile = read(file, **options)
     _suggest_roles(profile, roles)
@@ -173,23 +173,6 @@ def _print(learned: Any, lines: list[str], rows: list[dict[str, Any]]) -> None:
         say(f"{leaning[0][0].upper()}{leaning[0][1:]}: what a voter adds there; below 0 for the other one.")
     for line in lines:
         say(line)
-
-
-def _require_files(out: str | None, table: str | None, plot: str | None, force: bool) -> None:
-    """Refuse what cannot be saved, before there is any work to lose."""
-    if plot is not None:
-        from veritally.plots import require_picture
-
-        require_picture(plot, force)
-    for path, suffix, mark in ((out, ".json", LEARNED.encode()), (table, ".csv", b"voter,decisions,skill")):
-        if path is None:
-            continue
-        if Path(path).suffix.lower() != suffix:
-            raise InputError(f"{path}: choose a name that ends in {suffix}")
-        if not Path(path).parent.is_dir():
-            raise InputError(f"{path}: cannot be written (there is no folder {Path(path).parent})")
-        if not force:
-            refuse_to_replace(Path(path), lambda found, mark=mark: mark in found.read_bytes())  # type: ignore[misc]
 
 
 def _suggest_roles(profile: Any, roles: str | None) -> None:

@@ -7,10 +7,12 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from veritally.cli.screen import say
 from veritally.errors import InputError
+from veritally.files import refuse_to_replace
 from veritally.outcome import Outcome
 
 
@@ -63,6 +65,30 @@ class Files:
                 notes=notes,
             )
             say(f"Saved {path}", err=True)
+
+
+def require_files(plot: str | None, force: bool, *others: tuple[str | None, str, bytes]) -> None:
+    """Refuse what cannot be saved, before there is any work to lose.
+
+    ``others`` are paths, each with the ending that it must have, and what stands in a file that may be replaced.
+    """
+    if plot is not None:
+        from veritally.plots import require_picture
+
+        require_picture(plot, force)
+    for path, suffix, mark in others:
+        if path is None:
+            continue
+        if Path(path).suffix.lower() != suffix:
+            raise InputError(f"{path}: choose a name that ends in {suffix}")
+        if not Path(path).parent.is_dir():
+            raise InputError(f"{path}: cannot be written (there is no folder {Path(path).parent})")
+        if not force:
+            refuse_to_replace(Path(path), partial(_has, mark))
+
+
+def _has(mark: bytes, path: Path) -> bool:
+    return mark in path.read_bytes()
 
 
 @contextmanager
