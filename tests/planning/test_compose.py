@@ -295,3 +295,10 @@ def test_the_command_refuses_in_a_sentence(options, message):
     result = CliRunner().invoke(cli, [*COMMAND, *options])
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_groups_that_are_left_out_are_named():
+    with pytest.warns(vt.InputWarning, match="5,000 voters cannot share out these looks"):
+        vt.compose(2, 1, looks=100, votes=["values"], voters=[5, 5000], known=[], instances=2)
+    with pytest.warns(vt.errors.InputNote, match="2,500 voters could see everything once"):
+        vt.compose(2, 1, looks=5000, votes=["values"], voters=[5], known=[], instances=2)

@@ -1,6 +1,7 @@
 """How to compose a group: who should spend a budget of looks."""
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from functools import partial
@@ -11,7 +12,7 @@ import numpy as np
 
 from veritally.arrays import Array
 from veritally.checks import positive, real, whole
-from veritally.errors import InputError
+from veritally.errors import InputError, InputNote, InputWarning
 from veritally.planning.budget import Budget
 from veritally.planning.compositions import (
     BALLOTS,
@@ -24,7 +25,7 @@ from veritally.planning.compositions import (
 )
 from veritally.planning.dealing import BLOCK, Circumstances, Dealing, Group
 from veritally.planning.group_comparison import GroupComparison, best_of, clearly_worse, is_reference
-from veritally.votes.labels import require_known
+from veritally.votes.labels import first_few, require_known
 from veritally.work import check_executor, in_order
 
 _SHARES = (0.1, 0.35, 1.0)  # of the decisions, after which groups that are clearly worse are left
@@ -116,6 +117,10 @@ def compose(
     tried = _affordable(lattice(now.alternatives, kinds, numbers, knowledge, homes), now, purse)
     if not tried:
         raise InputError("so many voters cannot share out these looks; give more looks, or fewer voters")
+    left_out = [] if voters is None else sorted(set(numbers) - {one.voters for one in tried})
+    if left_out:
+        some = first_few(left_out, 5, lambda number: f"{number:,}")
+        warnings.warn(f"{some} voters cannot share out these looks, and are left out", InputWarning, stacklevel=2)
     groups = {**tried, **_usual_groups(now, purse, kinds, homes)}
     dealing = Dealing(now, tuple(groups.values()), seed)
     return _narrow(dealing, purse, instances, check_executor(executor), progress, finished)
@@ -168,6 +173,9 @@ def _usual_groups(
     n = now.alternatives
     many = math.floor(purse.amount / (purse.voter_cost + n * purse.look_cost) + _ROUNDING)
     once = many if n <= (purse.most_looks or n) else 0
+    if once > _MOST_USUAL:
+        text = f"{once:,} voters could see everything once; so many are not simulated, and have no price"
+        warnings.warn(text, InputNote, stacklevel=3)
     found: dict[Composition, Group] = {}
     for kind, few in product(kinds, families):
         found |= _affordable([Composition(1, kind)], now, purse)
