@@ -23,7 +23,7 @@ from veritally.votes.rankings import Ordinal
 from veritally.votes.top import TopChoices
 
 _DRAWS = 64  # of means behind a ballot, and of ballots of new voters
-_SWEEPS = 8  # of Gibbs sampling, from means in order
+_SWEEPS = 6  # of Gibbs sampling, from means in order
 _RARE = 2e-3  # a chance of a ballot that is left out
 _TAIL = 1e-9
 _MANY = 1e12  # looks, after which only lasting errors are left
