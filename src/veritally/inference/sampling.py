@@ -135,7 +135,7 @@ def expected_loss(ballots: Ballots, posterior: PosteriorMixture, chosen: list[in
 
 def widening(freedom: Array) -> float:
     """Return how much farther the draws of a single decision are from their mean than a normal's, on average."""
-    return float(np.mean(_inflation(np.reshape(freedom, 1), (np.arange(_DRAWS) + 0.5) / _DRAWS)))
+    return float(np.mean(_inflation(np.reshape(freedom, 1), (np.arange(DRAWS) + 0.5) / DRAWS)))
 
 
 def normal_p_best(posterior: PosteriorMixture, mask: Array, size: int, seed: int) -> Array:
