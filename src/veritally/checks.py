@@ -29,7 +29,7 @@ def positive(number: Any, what: str) -> float:
     try:
         return real(number, what, least=_SMALLEST, most=_LARGEST)
     except InputError:
-        odd = isinstance(number, int | float) and 0 < number < math.inf
+        odd = isinstance(number, int | float) and (0 < number < _SMALLEST or _LARGEST < number < math.inf)
         bounds = f" from {_SMALLEST:g} to {_LARGEST:g}" if odd else " above 0"
         raise InputError(f"{what} must be a finite number{bounds}, not {quoted(number)}") from None
 
