@@ -102,7 +102,7 @@ def test_the_sureness_of_several_is_that_of_the_least_sure():
         assert (plan.sureness, plan.stop) == (outcome.sureness, stop)
         assert plan.chance.startswith("the least sure of the 2 chosen is among the best 2 with ")
     assert plan.reason == f"Stop: {plan.chance} already."
-    assert next_looks(profile, budget=5, sigma=5.0).chance.startswith("what is chosen is best with ")
+    assert next_looks(profile, budget=5, sigma=5.0).chance.startswith("what is chosen is best with a chance of ")
 
 
 def test_errors_of_computing_are_not_bought():

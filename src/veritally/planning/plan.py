@@ -102,9 +102,9 @@ class Plan:
     def chance(self) -> str:
         """How sure the choice is now, in words."""
         if self.choose == 1:
-            return f"what is chosen is best with {percent(self.sureness)}"
+            return f"what is chosen is best with a chance of {percent(self.sureness)}"
         k = self.choose
-        return f"the least sure of the {k} chosen is among the best {k} with {percent(self.sureness)}"
+        return f"the least sure of the {k} chosen is among the best {k} with a chance of {percent(self.sureness)}"
 
     @property
     def tasks(self) -> tuple[Look, ...]:
