@@ -1,6 +1,5 @@
 """What results depend on beside this package: weights of a user, other packages, and rules of one's own."""
 
-import builtins
 import hashlib
 import os
 import sys
@@ -31,17 +30,28 @@ def origins(info: RuleInfo, parameters: Mapping[str, Any]) -> dict[str, str]:
 def code_of(given: type | FunctionType) -> dict[str, str]:
     """Return digests of the files with the code of a class and of what it inherits, or of a function, by module."""
     found = dict[str, str]()
+    known = {"veritally", *sys.stdlib_module_names}  # ours by its fingerprint
     for part in given.__mro__ if isinstance(given, type) else (given,):
-        ours = part.__module__.split(".")[0] == "veritally"  # which is known by its fingerprint
-        if not ours and getattr(builtins, part.__name__, None) is not part:
+        if part.__module__.split(".")[0] not in known:
             found |= _code_in(part.__module__, part)
     return found
 
 
 def _code_in(module: str, part: Any) -> dict[str, str]:
-    """Return a digest of a module; where it has no file, as in a notebook, code is the same only while it lives."""
+    """Return digests of a module and of those that it may use: of its package, or of files beside it.
+
+    Where it has no file, as in a notebook, code is the same only while it lives.
+    """
     file = getattr(sys.modules.get(module), "__file__", None)
-    return {module: f"{os.getpid()} {id(part)}" if file is None else _digest(Path(file))}
+    if file is None:
+        return {module: f"{os.getpid()} {id(part)}"}
+    package, folder, found = module.split(".")[0], Path(file).parent, {module: _digest(Path(file))}
+    installed = folder.name.endswith("-packages")  # beside files of others
+    for name, other in list(sys.modules.items()):
+        beside = getattr(other, "__file__", None)
+        if beside and (name.split(".")[0] == package or (Path(beside).parent == folder and not installed)):
+            found[name] = _digest(Path(beside))
+    return found
 
 
 def _digest(file: Path) -> str:

@@ -1,6 +1,8 @@
 """What to ask next: plans, limits, mistakes and the command."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -477,3 +479,31 @@ def test_tasks_add_up_the_looks_of_a_voter():
 def test_large_decisions_are_planned_in_bounded_memory():
     profile = simulated("values", 1, voters=40, alternatives=80)
     assert next_looks(profile, budget=30, choose=20, sigma=5.0, tau=1.0).looks
+
+
+def test_more_people_to_ask_make_no_worse_a_plan():
+    """Reviews of forty papers by thirty people, each at most once: a plan is not all about the one best paper."""
+    rng = np.random.default_rng(5)
+    truth, counts = rng.normal(size=40), np.zeros((30, 40))
+    for j in range(40):
+        counts[rng.choice(30, 2, replace=False), j] = 1
+    values = np.where(counts > 0, truth + 1.2 * rng.normal(size=counts.shape), np.nan)
+    profile = vt.Profile(values=values, counts=counts)
+    asked = {"budget": 20, "choose": 5, "per_pair": 1, "newcomers": False, "sigma": 1.2, "tau": 1.0}
+    few = next_looks(profile, may=[(i, j) for i in range(4) for j in range(40)], **asked)
+    many = next_looks(profile, **asked)
+    assert many.regret - many.regret_after >= 0.95 * (few.regret - few.regret_after)
+    assert max(sum(look.alternatives == (j,) for look in many.looks) for j in range(40)) <= 5
+    assert many.cost == 20
+
+
+def test_a_budget_that_is_left_is_not_called_used_up():
+    plan = next_looks(battles(0), budget=50, per_voter=1000)
+    assert plan.stop != "budget" or plan.cost == 50
+
+
+def test_who_reads_no_further_is_not_told_of_it(tmp_path):
+    vt.write(simulated("values", 5), tmp_path / "votes.csv")
+    command = f"{sys.executable} -m veritally next {tmp_path / 'votes.csv'} --budget 5 | true"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr

@@ -17,12 +17,14 @@ import sqlalchemy as sa
 from forms import NEW, answer, ballot, links, numbers, send, set_up, stamp, vote
 from starlette.testclient import TestClient
 
+from veritally.errors import InputError
 from veritally.web import links as links_module
 from veritally.web.answers import Answers, unclear
 from veritally.web.app import application
 from veritally.web.decisions import Setup, clean_text
 from veritally.web.demo import make_demo
 from veritally.web.schema import facts
+from veritally.web.store import Store
 
 in_a_file = pytest.mark.parametrize("address", ["file"], indirect=True)  # what is asked of the file itself
 
@@ -690,3 +692,21 @@ def test_what_is_said_of_a_single_alternative(client):
     page = answer(client, f"/o/{organiser}")
     assert "There is a single alternative; a decision needs at least two." in page
     assert "Not seen by anybody yet: Water tests, =HYPERLINK(1)." in page
+
+
+@in_a_file
+def test_what_comes_too_late_is_refused_in_its_own_words(store):
+    organiser, _ = store.create(Setup("T", named=False), ["x", "y"], ["Ada"])
+    decision = store.by_organiser(organiser)
+    store.close_voting(decision)
+    with pytest.raises(InputError, match="voting is over; no alternatives were added"):
+        store.add_alternatives(decision, ["z"])
+    with pytest.raises(InputError, match="nobody can be added"):
+        store.add_voters(decision, ["Ben"])
+
+
+@in_a_file
+def test_without_room_there_is_no_example(address):
+    store = Store(address, gigabytes=1e-6)
+    assert make_demo(store) == ""
+    store.close()

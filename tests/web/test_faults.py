@@ -523,12 +523,18 @@ def test_a_database_of_an_earlier_version_is_brought_up_to_date(address, monkeyp
 def test_the_first_version_becomes_this_one(address):
     store = Store(address)
     organiser, _ = store.create(Setup("Old"), ["x", "y"], ["Ada"])
+    over = {}
+    for setup in (Setup("Hidden"), Setup("Readable", readable=True), Setup("Anonymous", named=False)):
+        over[setup.title], _ = store.create(setup, ["x", "y"], ["Ada"])
+        store.close_voting(store.by_organiser(over[setup.title]))
     with store._database.write() as connection:
         connection.execute(sa.text("ALTER TABLE decisions DROP COLUMN saved"))
         connection.execute(sa.update(schema.facts).where(schema.facts.c.name == "version").values(value="1"))
     store.close()
     store = Store(address)
     assert not store.by_organiser(organiser).saved
+    saved = {title: store.by_organiser(secret).saved for title, secret in over.items()}
+    assert saved == {"Hidden": True, "Readable": False, "Anonymous": False}  # hidden votes may have been saved before
     other, _ = store.create(Setup("New"), ["x", "y"], ["Ada"])
     store.close_voting(store.by_organiser(other))
     store.save_votes(store.by_organiser(other))

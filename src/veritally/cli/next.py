@@ -189,9 +189,12 @@ def _table(looks: "Sequence[Look]", title: str) -> Table:
 
 def _what_a_look_is(profile: Profile) -> str:
     """Say what a look is, where counts are not simply how often somebody looked."""
+    counts = np.asarray(profile.counts)
+    if np.all((counts == 0) | (counts == 1)):
+        return ""
     if profile.confidence is not None:
         return "A look is one unit of count: a review is as many looks as its confidence counts for."
-    if np.any(np.asarray(profile.counts) % 1):
+    if np.any(counts % 1):
         return "A look is one unit of count: a vote that has a count of 2.5 is two and a half looks."
     return ""
 

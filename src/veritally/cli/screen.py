@@ -1,5 +1,7 @@
 """What a terminal is sent: text that it shows and does not obey, and tables that fit."""
 
+import errno
+import os
 from typing import Any
 
 import click
@@ -26,7 +28,7 @@ class Screen(Console):
 
     def on_broken_pipe(self) -> None:
         """Raise what rich would end the program for."""
-        raise BrokenPipeError
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def say(text: str, err: bool = False) -> None:

@@ -56,6 +56,8 @@ def _known(name: str, names: dict[str, Any], what: str, source: Any) -> Any:
 def _numbers(source: Any, what: str, key: str, value: str) -> dict[str, float]:
     found: dict[str, float] = {}
     for name, text in _table(source, what, (key, value)).iter_rows():
+        if text is None:
+            raise InputError(f"{source}: the {value} of {quoted(name)} is empty")
         if name in found:
             raise InputError(f"{source}: {quoted(name)} stands there twice; give one {value} for each {key}")
         try:

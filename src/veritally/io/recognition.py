@@ -146,7 +146,9 @@ def problem(source: Source, needs: str) -> InputError:
     table, name = source.table, source.place.name
     found = {role: best[0] for role in ("voter", "value", "alternative") if (best := candidates(role, source))}
     lacking = [role for role in ("voter", "alternative", "value") if role not in found]
-    free = [column for column in table.columns if column not in found.values() and not _is_aside(column)]
+    given = source.place.columns  # what the file calls what the user has mapped
+    taken = {*found.values(), *given}
+    free = [column for column in table.columns if column not in taken and not _is_aside(column)]
     free.sort(key=lambda column: mostly_numbers(table[column]))
     for role in lacking:
         numeric = [column for column in free if mostly_numbers(table[column])]
@@ -155,10 +157,10 @@ def problem(source: Source, needs: str) -> InputError:
         found |= {role: choice[0]} if choice else {}
         free = [column for column in free if column not in found.values()]
     example = {role: found.get(role, "…") for role in ("voter", "alternative", "value") if found.get(role) != role}
+    example = {role: role for role in given} | example
     if (sides := comparisons.likely_sides(table)) is not None:
         example = {"left": sides[0], "right": sides[1], "winner": _outcome(source, sides)}
         needs = "left, right and winner, since it seems to hold comparisons"
-    given = source.place.columns  # what the file calls what the user has mapped
     remedy = f"if they have other names, say so: {option({role: given.get(own, own) for role, own in example.items()})}"
     columns = first_few([given.get(column, column) for column in table.columns], 12)
     return InputError(f"{name}: found the columns {columns}; needs {needs}; {remedy}")

@@ -160,7 +160,8 @@ def _affordable(compositions: Iterable[Composition], now: Circumstances, purse: 
     """Return groups that can be afforded."""
     found = {}
     for one in compositions:
-        counts = one.counts(now.alternatives, max(0, purse.looks(one.voters)))
+        looks = purse.looks(one.voters)
+        counts = one.counts(now.alternatives, looks) if looks >= one.voters else None
         if counts is not None and (purse.most_looks is None or counts.sum(axis=1).max() <= purse.most_looks):
             found[one] = Group(one, counts)
     return found

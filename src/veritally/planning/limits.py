@@ -174,7 +174,7 @@ class Limits:
             ordinal and len(names) > 1 and np.all(np.asarray(self.profile.multiplicity) == 1)
         ):  # one alone may change nothing
             for j in range(n):
-                if self.may is None:
+                if all(self._may(i, (j,)) for i in range(len(names))):
                     each = float(np.mean([self._cost(name) for name in names]))
                     found += self._blocks(EVERYBODY, len(names), _row((j,), n), each, 1)
         if self.newcomers and not pairs:

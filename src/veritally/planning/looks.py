@@ -51,6 +51,23 @@ class Looks(NamedTuple):
         """Keep some."""
         return Looks(*(x[rows] for x in self))
 
+    @property
+    def at(self) -> Array:
+        """A number for what each is at, which is the same whoever looks and how often."""
+        shares = self.added / np.max(self.added, axis=-1, keepdims=True)
+        return np.unique(shares, axis=0, return_inverse=True)[1]
+
+
+def shared_out(worth: Array, at: Array) -> Array:
+    """Return an order of looks, in which what they are at has places by its worth, as seats are shared out (D'Hondt).
+
+    Many voters can look at the same. They are worth about as much each, but together less than so many times one.
+    """
+    order = np.lexsort((-worth, at))
+    rank = np.empty(len(worth))
+    rank[order] = np.arange(len(worth)) - np.searchsorted(at[order], at[order])
+    return np.argsort(-worth / (1 + rank), kind="stable")
+
 
 class Results(NamedTuple):
     """What looks may lead to: chances ``(look, result)``, and how the means move, ``(look, result, n)``.

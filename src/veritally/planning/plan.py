@@ -16,7 +16,7 @@ from veritally.inference.belief import percent
 from veritally.outcome import Outcome
 from veritally.panel.base import AnyPanel
 from veritally.planning.limits import BLOCKS, SOMEBODY, Cost, Limits, Look, Used
-from veritally.planning.looks import Looks
+from veritally.planning.looks import Looks, shared_out
 from veritally.planning.situations import Situations, regret
 from veritally.progress import report
 from veritally.records import framed
@@ -24,7 +24,7 @@ from veritally.votes.ballots import SingleKind
 from veritally.votes.profile import Profile
 
 _OFFERED = 300  # looks that are valued in full
-_SHORT = 100  # large blocks, and as many small ones, that are valued again after each that is planned
+_SHORT = 100  # of these, that are valued again after each block that is planned
 _STEPS = 20  # into which a budget is parted, about: smaller blocks are planned only where no large one is worth it
 _MOST_STEPS = 100
 _NOTHING = 1e-6  # of expected regret: what looks cannot be worth less than
@@ -269,9 +269,7 @@ def next_looks(
     if choose == profile.shape[-1]:
         stop = "all"
     elif until is None or sureness < until or not outcome.profile.ballots.mask.all():  # what nobody saw may be best
-        large = looks.number[order] >= _least(looks, budget)
-        short = np.concat([order[large][:_SHORT], order[~large][:_SHORT]])
-        planned, stop = _planned(situations, limits, looks.take(short), gains[short], unit, price, least)
+        planned, stop = _planned(situations, limits, looks, gains, unit, price, least)
     after = now - sum(look.gain for look in planned)
     in_sigma = outcome.distance_unit != "votes"
     unit_name = "σ of one look" if in_sigma else "unit of the votes"
@@ -284,7 +282,7 @@ def _planned(
     """Take the block that is worth most for its cost, then the next beside it, as far as limits go."""
     planned: list[Look] = []
     used, large = Used({}, {}, 0, 0.0), looks.number >= _least(looks, limits.budget)
-    known = gains  # of the first step
+    at, known = looks.at, np.array(gains)  # of the last step that looked at them
     for _ in range(_MOST_STEPS):
         left = limits.allowed(looks, used)
         if not left.any():
@@ -292,17 +290,20 @@ def _planned(
         if not np.any(left & large):  # what is left is parted anew
             large = looks.number >= _least(looks, limits.budget - used.cost)
         for some in (left & large, left & ~large):  # small blocks only where no large one is worth its cost
-            gains = np.zeros(len(left))
-            if some.any():
-                gains[some] = known[some] if not planned else situations.gains(looks.take(some)) / unit
-            best = int(np.argmax(np.where(some, gains / looks.cost, -1)))
-            if gains[best] > max(price * looks.cost[best], least):
+            places = np.flatnonzero(some)
+            if not len(places):
+                continue
+            short = places[shared_out(known[places] / looks.cost[places], at[places])[:_SHORT]]
+            if planned:
+                known[short] = situations.gains(looks.take(short)) / unit
+            best = int(short[np.argmax(known[short] / looks.cost[short])])
+            if known[best] > max(price * looks.cost[best], least):
                 break
         else:
             return tuple(planned), "nothing"
         report(min(used.cost / limits.budget, 1.0))
         one, share = limits.within_round(looks.take(np.array([best])), used)
-        planned.append(limits.named(situations.rows, one, 0, share * float(gains[best])))
+        planned.append(limits.named(situations.rows, one, 0, share * float(known[best])))
         used, situations = used.more(one), situations.after(one)
     return tuple(planned), "steps"
 

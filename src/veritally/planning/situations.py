@@ -12,7 +12,7 @@ from veritally.inference.sampling import expected_loss
 from veritally.outcome import Outcome
 from veritally.planning.gain import normals
 from veritally.planning.knowledge import Knowledge
-from veritally.planning.looks import Looks, Situation
+from veritally.planning.looks import Looks, Situation, shared_out
 from veritally.votes.ballots import SingleKind
 
 _VALUES = 3  # of the noise that looks are valued at
@@ -61,7 +61,8 @@ class Situations:
     def best(self, looks: Looks, number: int) -> Looks:
         """Keep so many looks, in all their blocks, whose largest block is worth most where least is known.
 
-        Fewer looks of the same kind are worth no more than these.
+        What can be looked at has its share of them by its worth. Fewer looks of the same kind are worth no more than
+        these.
         """
         if len(looks.cost) <= number:
             return looks
@@ -71,10 +72,12 @@ class Situations:
         order = np.lexsort((-looks.number, place))
         largest = order[np.concat([[True], np.diff(place[order]) > 0])]  # of each kind, in their order
         worth = first.guess(looks.take(largest))
-        likely = np.argsort(-worth, kind="stable")[:_MOST_KINDS]
+        at = looks.at[largest]
+        likely = shared_out(worth, at)[:_MOST_KINDS]
         worth[np.setdiff1d(np.arange(len(worth)), likely)] = -1
         worth[likely] = first.gains(looks.take(largest[likely]))
-        return looks.take(np.sort(np.argsort(-worth[place], kind="stable")[:number]))
+        rank = np.argsort(shared_out(worth, at))
+        return looks.take(np.sort(np.argsort(rank[place], kind="stable")[:number]))
 
     def gains(self, looks: Looks) -> Array:
         """Return by how much each of several looks lowers expected regret, beside what is planned."""

@@ -60,12 +60,14 @@ class Columns(NamedTuple):
         """
         if self.decision is None or len(self.alternatives) != 1:
             return self
-        pairs = pl.DataFrame()
-        for _, batch in rows.batches([self.decision, *self.alternatives]):
-            pairs = pl.concat([pairs, rows.spelt(batch).select(pl.all().hash()).unique()]).unique()
-        if pairs.height == pairs[self.alternatives[0]].n_unique():
-            return self
-        return self._replace(said=replace(self.said, order=self.names(rows)))
+        known, new = pl.DataFrame(), list[pl.DataFrame]()
+        for first, batch in rows.batches([self.decision, *self.alternatives]):
+            new.append(rows.spelt(batch).select(pl.all().hash()).unique())
+            if sum(part.height for part in new) > known.height or first + batch.height == rows.height:
+                known, new = pl.concat([known, *new]).unique(), []
+                if known.height > known[self.alternatives[0]].n_unique():
+                    return self._replace(said=replace(self.said, order=self.names(rows)))
+        return self
 
 
 def _stretches(start: int, stop: int) -> Iterator[tuple[int, int]]:

@@ -97,6 +97,11 @@ class Database:
 
     def require_room(self, connection: sa.Connection) -> None:
         """Refuse what anybody could send again and again until the disk is full, and ballots had no room."""
+        if not self.has_room(connection):
+            raise InputError(_NO_ROOM)
+
+    def has_room(self, connection: sa.Connection) -> bool:
+        """Whether there is room for more than ballots."""
         if self._is_file:
             pages, free, size = (
                 int(connection.exec_driver_sql(f"PRAGMA {name}").scalar() or 0)
@@ -105,8 +110,7 @@ class Database:
             held = (pages - free) * size
         else:
             held = connection.scalar(sa.select(sa.func.pg_database_size(sa.func.current_database()))) or 0
-        if held > self._most:
-            raise InputError(_NO_ROOM)
+        return bool(held <= self._most)
 
     def forget(self, now: bool = True) -> None:
         """Let nothing that was deleted stay in the files.

@@ -21,12 +21,14 @@ _BALLOTS = {
 
 
 def make_demo(store: Store) -> str:
-    """Return the secret of a link to the answer of the example, which is made at the first start.
+    """Return the secret of a link to the answer of the example, which is made at the first start if there is room.
 
     Everybody may know it. It is the same for all servers of a database, so that none takes it from the others.
     """
     decision = store.demo()
     if decision is None:
+        if not store.has_room:
+            return ""
         setup = Setup("Best poster (an example)", text="A made-up committee.", readable=True, shown=True)
         organiser, links = store.create(setup, _POSTERS, list(_BALLOTS))
         decision = store.by_organiser(organiser)

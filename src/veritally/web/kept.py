@@ -61,6 +61,18 @@ class Decision(NamedTuple):
         return self.closed or self.setup.over(datetime.datetime.now(datetime.UTC))
 
     @property
+    def final(self) -> str:
+        """Why voting cannot be opened again; empty if it can."""
+        if not self.setup.named:
+            return "anonymous ballots cannot be changed once they are closed, so it stays closed"
+        return "its votes were saved, and new ones would tell who gave them, so it stays closed" if self.saved else ""
+
+    def require_voting(self) -> None:
+        """Refuse more voters where nobody can vote again."""
+        if self.over and self.final:
+            raise ClosedError("voting is over for good, so nobody can be added")
+
+    @property
     def unsaved(self) -> str:
         """Why the votes cannot be saved; empty if they can."""
         if self.setup.readable or self.saved or self.upload is not None:
@@ -132,11 +144,11 @@ def require_kept(connection: sa.Connection, decision: int) -> Decision:
     return found
 
 
-def require_open(connection: sa.Connection, decision: int) -> Decision:
-    """Refuse a ballot for a decision that is over, also if it was open when the page was made."""
+def require_open(connection: sa.Connection, decision: int, otherwise: str = "your ballot was not taken") -> Decision:
+    """Refuse what comes when a decision is over, also if it was open when the page was made."""
     found = require_kept(connection, decision)
     if found.over:
-        raise ClosedError("voting is over; your ballot was not taken")
+        raise ClosedError(f"voting is over; {otherwise}")
     return found
 
 

@@ -81,6 +81,10 @@ def _keep_no_statistics(connection: sa.Connection) -> None:
 
 def _add_saved(connection: sa.Connection) -> None:
     connection.execute(sa.text("ALTER TABLE decisions ADD COLUMN saved BOOLEAN DEFAULT false NOT NULL"))
+    named, readable = (decisions.c.setup[name].as_boolean() for name in ("named", "readable"))
+    hidden = sa.and_(decisions.c.upload.is_(None), named.is_(True), readable.is_(False))
+    # Whether the votes of those that are closed were saved, nobody knows.
+    connection.execute(sa.update(decisions).where(decisions.c.closed, hidden).values(saved=True))
     _keep_no_statistics(connection)
 
 

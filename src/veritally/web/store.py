@@ -74,12 +74,18 @@ class Store:
             connection.execute(sa.update(decisions).where(decisions.c.id == decision.id).values(setup=changed))
             kept.changed(connection, decision.id)
 
+    @property
+    def has_room(self) -> bool:
+        """Whether there is room for more decisions."""
+        with self._database.read() as connection:
+            return self._database.has_room(connection)
+
     def add_voters(self, decision: Decision, people: Sequence[str]) -> dict[str, str]:
         """Add voters; return their secrets by name."""
         links = {name: new_secret() for name in people}
         with self._database.write() as connection:
             self._database.require_room(connection)
-            kept.require_kept(connection, decision.id)
+            kept.require_kept(connection, decision.id).require_voting()
             known = set(connection.scalars(sa.select(voters.c.name).where(voters.c.decision == decision.id)))
             if len(known | set(people)) > MOST_VOTERS:
                 raise InputError(f"a decision can have {MOST_VOTERS} voters")
@@ -101,7 +107,8 @@ class Store:
     def add_alternatives(self, decision: Decision, names: Sequence[str]) -> None:
         """Add alternatives, which those who have voted have not seen."""
         with self._database.write() as connection:
-            known = {name for _, name in kept.require_open(connection, decision.id).alternatives}
+            found = kept.require_open(connection, decision.id, "no alternatives were added")
+            known = {name for _, name in found.alternatives}
             rows = [{"decision": decision.id, "name": name} for name in names if name not in known]
             if len(known) + len(rows) > MOST_ALTERNATIVES:
                 raise InputError(f"a decision can have {MOST_ALTERNATIVES} alternatives")
@@ -122,7 +129,9 @@ class Store:
     def raise_limit(self, decision: Decision, limit: int) -> None:
         """Let more people vote by the open link."""
         with self._database.write() as connection:
-            setup = kept.require_kept(connection, decision.id).setup
+            found = kept.require_kept(connection, decision.id)
+            found.require_voting()
+            setup = found.setup
             if not setup.limit:
                 raise InputError("this decision has no open link")
             if not setup.limit < limit <= MOST_VOTERS:
@@ -168,10 +177,8 @@ class Store:
             raise InputError("this decision is of a file, and has no voters")
         with self._database.write() as connection:
             found = kept.require_kept(connection, decision.id)
-            if not found.setup.named:
-                raise InputError("anonymous ballots cannot be changed once they are closed, so it stays closed")
-            if found.saved:
-                raise InputError("its votes were saved, and new ones would tell who gave them, so it stays closed")
+            if found.final:
+                raise InputError(found.final)
             now = datetime.datetime.now(datetime.UTC)
             setup = replace(found.setup, deadline="") if found.setup.over(now) else found.setup
             own = decisions.c.id == decision.id
