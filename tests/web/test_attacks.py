@@ -199,7 +199,7 @@ def test_stamps_grow_old(page, monkeypatch):
 
 
 def fields_of(page):
-    return [f"seen-{page.numbers[0]}", f"rank-{page.numbers[0]}", f"rank-{page.numbers[1]}", "act", "order", "title"]
+    return [f"seen-{page.numbers[0]}", f"rank-{page.numbers[0]}", f"rank-{page.numbers[1]}", "act", "receipt", "title"]
 
 
 ODD = [

@@ -271,10 +271,11 @@ def test_an_organiser_changes_copies_shares_and_deletes(client, store, tmp_path)
 
 
 @in_a_file
-def test_what_is_deleted_is_not_in_the_file(client, tmp_path):
+def test_what_is_deleted_is_not_in_the_file(client, store, tmp_path):
     organiser, _, _ = set_up(client, title="Remarkable-Title", voters="Unforgettable Person", ballots="named")
     page = f"/o/{organiser}"
     send(client, page, {"act": "delete", "sure": "yes"}, f"{page}/do")
+    store.forget()
     for path in tmp_path.iterdir():
         content = path.read_bytes()
         assert b"Remarkable-Title" not in content, path
@@ -626,11 +627,11 @@ def test_a_form_of_the_open_link_cannot_take_the_place_of_another_voter(client, 
     _, _, (other,) = set_up(client, voters="", limit="5")
     receipt = links(vote(client, f"/j/{other}", {"Bats": 1}).text, "v")[0]
     for taken in (ada, receipt):
-        fields = ballot(client, f"/j/{join}", {"Bats": 1}) | {"act": "submit", "order": taken}
+        fields = ballot(client, f"/j/{join}", {"Bats": 1}) | {"act": "submit", "receipt": taken}
         refused = send(client, f"/j/{join}", fields)
         assert refused.status_code == 409
         assert "open the link again" in refused.text
-    fields = ballot(client, f"/j/{join}", {"Bats": 1}) | {"act": "submit", "order": "/" * 32}
+    fields = ballot(client, f"/j/{join}", {"Bats": 1}) | {"act": "submit", "receipt": "/" * 32}
     assert "/v//" not in send(client, f"/j/{join}", fields).text
     assert store.number_of_ballots(store.by_organiser(organiser)) == 1
 

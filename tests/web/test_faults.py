@@ -62,7 +62,7 @@ def keep_voting(base, link, numbers, seed, log, ended):
             order, receipt = tuple(rng.sample((1, 2, 3), 3)), f"{rng.getrandbits(128):032x}"
             try:
                 page = client.get(link, headers=elsewhere(rng))
-                fields = {"stamp": stamp(page.text), "act": "submit", "order": receipt} | filled(numbers, order)
+                fields = {"stamp": stamp(page.text), "act": "submit", "receipt": receipt} | filled(numbers, order)
                 log.append((receipt, order, False))
                 for _ in range(2 if link.startswith("/j/") else 1):
                     reply = client.post(link, data=fields, headers=elsewhere(rng))

@@ -1,13 +1,19 @@
 """What was deleted, and who gave an anonymous ballot, is in no byte of the database."""
 
 import itertools
+import json
+import random
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from forms import vote
+from starlette.testclient import TestClient
 
 from veritally.web import database, schema
+from veritally.web.app import application
 from veritally.web.decisions import Setup
 from veritally.web.links import hashed
 from veritally.web.store import Store
@@ -65,15 +71,15 @@ def test_a_server_keeps_no_samples_of_names(store, address):
 def test_what_is_deleted_while_the_tables_are_written_anew_is_forgotten_next(store, postgres, monkeypatch):
     one, other = (store.create(Setup("T"), ["x", "y"], names)[0] for names in (["Ada"], NAMES))
     store.delete(store.by_organiser(one))
-    write_anew = database.Database._write_anew
+    write_anew = database._write_tables_anew
 
-    def slowly(self):
-        done = write_anew(self)
+    def slowly(connection):
+        done = write_anew(connection)
         store.delete(store.by_organiser(other))
         return done
 
     with monkeypatch.context() as slow:
-        slow.setattr(database.Database, "_write_anew", slowly)
+        slow.setattr(database, "_write_tables_anew", slowly)
         store.forget()
     assert b"Unforgettable" in on_disk(store, postgres, "voters")
     store.forget()
@@ -94,7 +100,7 @@ def test_tables_that_cannot_be_written_anew_are_tried_again(store, postgres, mon
     assert b"Unforgettable" not in on_disk(store, postgres, "voters")
 
 
-def vote(store, secret, rank):
+def vote_by(store, secret, rank):
     voter = store.by_voter(secret)
     first, second = (str(number) for number, _ in voter.decision.alternatives)
     store.vote(voter, {first: {"seen": f"word {rank:04}", "rank": 1}, second: {"seen": "some", "rank": 2}})
@@ -106,7 +112,7 @@ def voted_by(store, table, number=100):
     organiser, links = store.create(setup, ["x", "y"], [f"v{k}" for k in range(number)])
     decision = store.by_organiser(organiser)
     for k, secret in enumerate(list(links.values())[:number]):
-        vote(store, secret, k)
+        vote_by(store, secret, k)
     for k in range(number):
         store.vote_by_open_link(decision, {}, f"{k:032}")
     store.close_voting(decision)
@@ -139,11 +145,87 @@ def is_shuffled(values):
 def test_no_byte_tells_who_gave_an_anonymous_ballot(store, tmp_path):
     """Each ballot stands in the file once, in no order, and the log, which had them as they came, is empty."""
     voted_by(store, schema.ballots)
+    store.forget()
     content = (tmp_path / "page.db").read_bytes()
     words = [int(word) for word in re.findall(rb"word (\d{4})", content)]
     assert sorted(words) == list(range(100))
     assert is_shuffled(words)
     assert (tmp_path / "page.db-wal").read_bytes() == b""
+
+
+@in_a_file
+@pytest.mark.parametrize("seed", [3, 4])
+def test_nothing_stays_in_what_is_free_in_pages_of_the_file(store, tmp_path, seed):
+    """Ballots of all sizes, changed often and beside those of another decision, move between pages and leave copies."""
+    rng, marks, last = random.Random(seed), itertools.count(100_000_000), {}
+
+    def given(decision):
+        rows = decision.alternatives[: rng.randint(1, 10)]
+        return {str(number): {"seen": next(marks), "rank": 1, "text": "é" * rng.randint(0, 30)} for number, _ in rows}
+
+    names = [f"alternative {k}" for k in range(10)]
+    secret, other = (
+        store.create(Setup("T", named=named, limit=1000), names, [f"Person {named} {k}" for k in range(400)])
+        for named in (False, True)
+    )
+    decision = store.by_organiser(secret[0])
+    receipts = [f"{k:032}" for k in range(300)]
+    links = [secret[1][f"Person False {k}"] for k in range(400)] + receipts
+    for k in range(2500):
+        link = rng.choice(links)
+        last[link] = ballot = given(decision)
+        if link in receipts:
+            store.vote_by_open_link(decision, ballot, link)
+        else:
+            store.vote(store.by_voter(link), ballot)
+        if k % 3 == 0:
+            voter = store.by_voter(other[1][f"Person True {rng.randrange(400)}"])
+            last[voter.id] = ballot = given(voter.decision)
+            store.vote(voter, ballot)
+
+    def marked():
+        return Counter(map(int, re.findall(rb"(?<![0-9a-f])1000\d{5}", (tmp_path / "page.db").read_bytes())))
+
+    def kept():
+        return Counter(own["seen"] for ballot in last.values() for own in ballot.values())
+
+    store.close_voting(decision)
+    store.forget()
+    assert marked() == kept()
+    store.delete(decision)
+    store.forget()
+    last = {key: ballot for key, ballot in last.items() if isinstance(key, int)}
+    assert marked() == kept()
+    assert b"Person False" not in (tmp_path / "page.db").read_bytes()
+
+
+def test_kept_ballots_do_not_tell_in_which_order_a_voter_saw_them(store):
+    """Each voter sees alternatives in an order by the link, which an organiser has."""
+    names = [f"Poster {k}" for k in range(6)]
+    organiser, links = store.create(Setup("Secret", named=False, limit=5), names, [f"v{k}" for k in range(5)])
+    decision = store.by_organiser(organiser)
+    with TestClient(application(store)) as client:
+        for link in [f"/v/{secret}" for name, secret in links.items() if name] + [f"/j/{links['']}"] * 5:
+            assert vote(client, link, dict.fromkeys(names, 1)).is_success
+    store.close_voting(decision)
+    with store._database.read() as connection:
+        texts = connection.scalars(sa.select(sa.cast(schema.ballots.c.given, sa.Text))).all()
+    assert len(texts) == 10
+    assert {tuple(json.loads(text)) for text in texts} == {tuple(str(number) for number, _ in decision.alternatives)}
+
+
+def test_ballots_of_an_earlier_version_are_put_in_one_order(store, address):
+    _, links = store.create(Setup("T", named=False), ["x", "y"], ["Ada"])
+    voter = store.by_voter(links["Ada"])
+    one, two = (str(number) for number, _ in voter.decision.alternatives)
+    store.vote(voter, {one: {"seen": "some", "rank": 1}, two: {"seen": "some", "rank": 2}})
+    mixed = {two: {"seen": "some", "rank": 2}, one: {"seen": "some", "rank": 1}}
+    with store._database.write() as connection:
+        connection.execute(sa.update(schema.ballots).values(given=mixed))
+        connection.execute(sa.update(schema.facts).where(schema.facts.c.name == "version").values(value="2"))
+    Store(address).close()
+    assert list(store.by_voter(links["Ada"]).given) == [one, two]
+    assert store.by_voter(links["Ada"]).given == mixed
 
 
 @in_a_file
@@ -154,8 +236,9 @@ def test_a_log_that_somebody_reads_is_emptied_later(address, tmp_path, monkeypat
         reader.execute(sa.select(schema.facts)).all()
         setup = Setup("Secret", named=False)
         organiser, links = store.create(setup, ["x", "y"], ["Ada"])
-        vote(store, links["Ada"], 1)
+        vote_by(store, links["Ada"], 1)
         store.close_voting(store.by_organiser(organiser))
+        store.forget()
     assert b"word 0001" in (tmp_path / "page.db-wal").read_bytes()
     store.forget()
     assert (tmp_path / "page.db-wal").read_bytes() == b""

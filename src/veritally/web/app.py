@@ -31,7 +31,7 @@ from veritally.web.store import Store
 
 LARGEST_FORM, LARGEST_FILE = 1_000_000, 20_000_000  # bytes
 _FIELDS = 2000
-_EVERY = 60  # seconds, in which decisions are closed that are overdue
+_EVERY = 60  # seconds, in which what is overdue is closed, and what was deleted is forgotten
 _TOO_MANY = "Too many requests at once. Wait a moment and try again."
 _OLD = "This page is too old, or not ours. Open your link again; nothing was changed."
 _SHOWN_AGAIN = (organiser.new, voter.vote, voter.join)  # if the page is old, with what was written on it
@@ -105,6 +105,8 @@ class _Application:
         yield
         closing.cancel()
         self.desk.answers.close()
+        with contextlib.suppress(OSError, sa.exc.SQLAlchemyError):  # it is tried again at the next start
+            await asyncio.to_thread(self.desk.store.forget)
 
     async def _close_in_time(self) -> None:
         """Close decisions after their deadline, also if nobody looks, so that anonymous ballots lose their voters."""
@@ -116,7 +118,7 @@ class _Application:
                         await asyncio.to_thread(store.close_overdue, decision)
                 await asyncio.to_thread(store.forget)
             except Exception as problem:
-                _log.error("not closed: %s", type(problem).__name__)
+                _log.error("not closed, or not forgotten: %s", type(problem).__name__)
             await asyncio.sleep(_EVERY)
 
     def _answering(self, page: PageFunction, read: Callable[[Request], Awaitable[Sent]]) -> Handler:

@@ -13,7 +13,8 @@ import sqlalchemy as sa
 from veritally.errors import InputError
 from veritally.web.schema import prepare, tables, version
 
-_WAIT = 10_000  # milliseconds for another write to end
+_WAIT = 10_000  # milliseconds for a server
+_TURN = 60_000  # and for another write to a file to end; to write it anew takes about 4 seconds for each gigabyte
 _FILE, _SERVER = "sqlite:///", "postgresql+psycopg://"
 _MOMENT = 2.0  # seconds in which another page that has just begun a file writes to it
 _DAMAGED = "the database is damaged; stop the page and restore a copy of the database. Nothing was changed"
@@ -112,51 +113,43 @@ class Database:
             held = connection.scalar(sa.select(sa.func.pg_database_size(sa.func.current_database()))) or 0
         return bool(held <= self._most)
 
-    def forget(self, now: bool = True) -> None:
-        """Let nothing that was deleted stay in the files.
+    def has_deleted(self) -> None:
+        """Note that something was deleted, which :meth:`forget` is to remove from the files."""
+        self._remembers = True
 
-        A file is cleaned at once; if that cannot be done just then, and on a server, which must write its tables anew,
-        it is done at the next call without ``now``.
-        """
-        if now:
-            self._remembers = True
-        if now and not self._is_file:
-            return
-        try:
-            self._clean()
-        except sa.exc.SQLAlchemyError:
-            if not now:
-                raise
-
-    def _clean(self) -> None:
+    def forget(self) -> None:
+        """Write the tables anew if anything was deleted: parts of it may stand in what is free in their pages."""
         if not self._remembers:
             return
         self._remembers = False  # before the work, which may miss what is deleted meanwhile
         done = False
         try:
-            done = self._empty_log() if self._is_file else self._write_anew()
+            with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                done = _write_file_anew(connection) if self._is_file else _write_tables_anew(connection)
         finally:
             if not done:
                 self._remembers = True
 
-    def _empty_log(self) -> bool:
-        with self.read() as connection:
-            busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").first()
-        return busy is not None and not busy[0]
-
-    def _write_anew(self) -> bool:
-        with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            connection.exec_driver_sql(f"SET lock_timeout = {_WAIT}")
-            try:
-                for table in tables.sorted_tables:
-                    connection.exec_driver_sql(f"VACUUM (FULL) {table.name}")
-            finally:
-                connection.exec_driver_sql("RESET lock_timeout")  # others use the connection after this
-        return True
-
     def close(self) -> None:
         """Let go of the database."""
         self._engine.dispose()
+
+
+def _write_file_anew(connection: sa.Connection) -> bool:
+    """Write a file anew, and empty its log; say whether nobody who reads kept the log from that."""
+    connection.exec_driver_sql("VACUUM")
+    busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").first()
+    return busy is not None and not busy[0]
+
+
+def _write_tables_anew(connection: sa.Connection) -> bool:
+    connection.exec_driver_sql(f"SET lock_timeout = {_WAIT}")
+    try:
+        for table in tables.sorted_tables:
+            connection.exec_driver_sql(f"VACUUM (FULL) {table.name}")
+    finally:
+        connection.exec_driver_sql("RESET lock_timeout")  # others use the connection after this
+    return True
 
 
 def trouble(problem: BaseException) -> str:
@@ -221,7 +214,7 @@ def _check_file(path: str) -> None:
 def _set_up_file(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # SQLAlchemy's event begins transactions
     cursor = connection.cursor()
-    cursor.execute(f"PRAGMA busy_timeout={_WAIT}")
+    cursor.execute(f"PRAGMA busy_timeout={_TURN}")
     for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
         cursor.execute(f"PRAGMA {setting}")
     cursor.close()
@@ -229,7 +222,9 @@ def _set_up_file(connection: Any, _: Any) -> None:
 
 def _begin(connection: sa.Connection) -> None:
     """Begin a transaction; one that writes waits for its turn before it reads."""
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writing") else "BEGIN")
+    options = connection.get_execution_options()
+    if options.get("isolation_level") != "AUTOCOMMIT":
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writing") else "BEGIN")
 
 
 def _one_line(problem: sa.exc.DatabaseError) -> str:

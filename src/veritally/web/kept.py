@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from veritally.errors import InputError
 from veritally.web.decisions import Setup
 from veritally.web.links import hashed
-from veritally.web.schema import alternatives, ballots, decisions, voters
+from veritally.web.schema import alternatives, ballots, decisions, in_order, voters
 
 
 class ClosedError(InputError):
@@ -83,11 +83,12 @@ class Decision(NamedTuple):
 
 
 class Voter(NamedTuple):
-    """Who came by a link, and the ballot that was given."""
+    """Who came by a link, whether with a ballot, and that ballot as long as it is known whose it is."""
 
     id: int
     decision: Decision
     name: str | None
+    voted: bool
     given: Mapping[str, Any] | None
 
 
@@ -126,7 +127,7 @@ def add_voters(connection: sa.Connection, decision: int, links: Mapping[str, str
 def put_ballot(connection: sa.Connection, decision: int, voter: int, given: Mapping[str, Any]) -> None:
     """Keep the ballot of a voter in place of the former one."""
     connection.execute(sa.delete(ballots).where(ballots.c.voter == voter))
-    connection.execute(sa.insert(ballots).values(decision=decision, voter=voter, given=dict(given)))
+    connection.execute(sa.insert(ballots).values(decision=decision, voter=voter, given=in_order(given)))
     changed(connection, decision)
 
 
@@ -161,7 +162,7 @@ def changed(connection: sa.Connection, decision: int) -> None:
 def close(connection: sa.Connection, decision: Decision) -> None:
     """Let a decision take no more ballots. Anonymous ones lose their voters, and come in an order of their own."""
     connection.execute(sa.update(decisions).where(decisions.c.id == decision.id).values(closed=True))
-    if decision.closed or decision.setup.named:
+    if decision.setup.named:
         return
     own = ballots.c.decision == decision.id
     given = list(connection.scalars(sa.select(ballots.c.given).where(own)))

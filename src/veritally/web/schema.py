@@ -1,13 +1,14 @@
 """The tables, and how a database of an earlier version becomes one of this version."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import sqlalchemy as sa
 
 from veritally.errors import InputError
 
-VERSION = 2
+VERSION = 3
 tables = sa.MetaData()
 
 facts = sa.Table(
@@ -88,8 +89,22 @@ def _add_saved(connection: sa.Connection) -> None:
     _keep_no_statistics(connection)
 
 
+def in_order(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a ballot with its alternatives in the order of their numbers.
+
+    Voters see them in orders of their own, which would tell whose an anonymous ballot is.
+    """
+    return dict(sorted(given.items(), key=lambda own: int(own[0])))
+
+
+def _put_ballots_in_order(connection: sa.Connection) -> None:
+    for row in connection.execute(sa.select(ballots.c.id, ballots.c.given)).all():
+        own = sa.update(ballots).where(ballots.c.id == row.id)
+        connection.execute(own.values(given=in_order(row.given)))
+
+
 # What makes version k + 1 of version k, at place k - 1. Versions only grow.
-MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_add_saved,)
+MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_add_saved, _put_ballots_in_order)
 
 
 _STARTING = 0x7665726974616C6C  # a number for the lock of servers that start; "veritall"

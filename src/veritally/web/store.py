@@ -2,7 +2,7 @@
 
 import datetime
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -31,8 +31,8 @@ class Store:
         self._database.close()
 
     def forget(self) -> None:
-        """Try again to forget what was deleted, if it could not be done then."""
-        self._database.forget(now=False)
+        """Remove what was deleted from the files, if anything was."""
+        self._database.forget()
 
     # Setting up
 
@@ -141,22 +141,25 @@ class Store:
 
     def _set(self, decision: Decision, **values: Any) -> None:
         with self._database.write() as connection:
+            kept.require_kept(connection, decision.id)
             connection.execute(sa.update(decisions).where(decisions.c.id == decision.id).values(**values))
 
     def close_voting(self, decision: Decision) -> None:
         """Take no more ballots. Anonymous ones lose every trace of who gave them, and come in an order of their own."""
-        with self._database.write() as connection:
-            kept.close(connection, kept.require_kept(connection, decision.id))
-        self._database.forget()
+        self._close(decision, lambda found: True)
 
     def close_overdue(self, decision: Decision) -> Decision:
         """Close voting if its deadline has passed, as it stands by now; return the decision."""
+        return self._close(decision, lambda found: found.over)
+
+    def _close(self, decision: Decision, due: Callable[[Decision], bool]) -> Decision:
         with self._database.write() as connection:
             found = kept.require_kept(connection, decision.id)
-            if found.closed or not found.over:
+            if found.closed or not due(found):
                 return found
             kept.close(connection, found)
-        self._database.forget()
+        if not found.setup.named:
+            self._database.has_deleted()
         return found._replace(closed=True)
 
     def overdue(self) -> list[Decision]:
@@ -202,7 +205,7 @@ class Store:
         """Delete a decision and all that belongs to it."""
         with self._database.write() as connection:
             connection.execute(sa.delete(decisions).where(decisions.c.id == decision.id))
-        self._database.forget()
+        self._database.has_deleted()
 
     # Links
 
@@ -226,12 +229,12 @@ class Store:
         """Return whose link it is, with the decision and the ballot."""
         with self._database.read() as connection:
             joined = voters.outerjoin(ballots, ballots.c.voter == voters.c.id)
-            asked = sa.select(voters.c.id, voters.c.decision, voters.c.name, ballots.c.given).select_from(joined)
+            asked = sa.select(voters, ballots.c.given).select_from(joined)
             row = connection.execute(asked.where(voters.c.link == hashed(secret))).first()
             if row is None:
                 return None
             decision = kept.one(connection, decisions.c.id == row.decision)
-            return None if decision is None else Voter(row.id, decision, row.name, row.given)
+            return None if decision is None else Voter(row.id, decision, row.name, row.voted, row.given)
 
     def _found(self, which: sa.ColumnElement[bool]) -> Decision | None:
         with self._database.read() as connection:

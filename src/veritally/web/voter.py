@@ -29,25 +29,27 @@ def vote(desk: Desk, asked: Asked) -> Response:
         desk.store.vote(voter, given)
         return RedirectResponse(asked.link, 303)
 
-    shown = {"person": voter.name or "", "order": asked.secret}
+    shown = {"person": voter.name or "", "secret": asked.secret, "voted": voter.voted}
     return _ballot(desk, asked, desk.ended(voter.decision), voter.given, keep, **shown)
 
 
 def join(desk: Desk, asked: Asked) -> Response:
     """Take a ballot by the open link."""
     decision = desk.decision(asked, desk.store.by_open_link)
-    order = (asked.form or {}).get("order", "")
-    if not re.fullmatch(r"[A-Za-z0-9_-]{32}", order):  # it also is the receipt, so that a ballot sent twice counts once
-        order = new_secret()
+    receipt = (asked.form or {}).get("receipt", "")
+    if not re.fullmatch(
+        r"[A-Za-z0-9_-]{32}", receipt
+    ):  # it comes with the form, so that a ballot sent twice counts once
+        receipt = new_secret()
 
     if asked.form is None and not decision.closed and desk.store.came(decision) >= decision.setup.limit:
         return desk.show(asked, "said.html", title=decision.setup.title, said=f"{full(decision.setup.limit)}.")
 
     def keep(given: Mapping[str, Any]) -> Response:
-        desk.store.vote_by_open_link(decision, given, order)
-        return desk.show(asked, "receipt.html", decision=decision, receipt=f"{asked.base}v/{order}")
+        desk.store.vote_by_open_link(decision, given, receipt)
+        return desk.show(asked, "receipt.html", decision=decision, receipt=f"{asked.base}v/{receipt}")
 
-    return _ballot(desk, asked, decision, None, keep, person="", order=order, joined=True)
+    return _ballot(desk, asked, decision, None, keep, person="", secret=receipt, joined=True)
 
 
 def _ballot(
@@ -59,9 +61,9 @@ def _ballot(
     **shown: Any,
 ) -> Response:
     """Show a ballot to fill in, then to look over, and keep it."""
-    form, alternatives = asked.form, list(decision.alternatives)
-    random.Random(shown["order"]).shuffle(alternatives)
-    shown |= {"decision": decision, "alternatives": alternatives, "voted": given is not None}
+    form, shuffled = asked.form, list(decision.alternatives)
+    random.Random(shown["secret"]).shuffle(shuffled)  # an order of each voter's own, which nothing kept may have
+    shown = {"decision": decision, "alternatives": shuffled, "voted": given is not None} | shown
     if decision.closed:
         return desk.show(asked, "closed.html", late=form is not None, **shown)
     # Whoever makes new links must not see a ballot that nobody else is to see.
@@ -74,7 +76,7 @@ def _ballot(
     try:
         if asked.old:
             raise InputError(OPEN_LONG)
-        read = read_ballot(form, decision.setup, alternatives)
+        read = read_ballot(form, decision.setup, decision.alternatives)
     except InputError as mistake:
         return desk.show(
             asked, "ballot.html", 400, filled=form, problem=str(mistake), field=getattr(mistake, "field", ""), **shown
@@ -82,7 +84,7 @@ def _ballot(
     if form.get("act") == "change":
         return desk.show(asked, "ballot.html", filled=form, problem="", field="", **shown)
     if form.get("act") != "submit":
-        lines = _lines(read, decision, alternatives)
+        lines = _lines(read, decision, shuffled)
         return desk.show(asked, "review.html", filled=_filled(read), lines=lines, **shown)
     try:
         response = keep(read)
