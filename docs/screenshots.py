@@ -57,7 +57,7 @@ def main() -> None:
         fill(phone, links["Fay"], *VOTES["Fay"])
         phone.evaluate("() => { scrollTo(0, 0); document.getElementById('announced').textContent = '' }")
         take(phone, "ballot")
-        phone.get_by_role("button", name="Look it over").click()
+        phone.get_by_role("button", name="Next: check your ballot").click()
         take(phone, "review")
         submit(phone)
         organiser.goto(links[""])
@@ -75,16 +75,16 @@ def take_hidden(organiser: Any, phone: Any, base: str) -> None:
     """Take the pages of a hidden ballot, of one by the open link, and of a decision that is closed."""
     organiser.goto(f"{base}/new")
     organiser.get_by_label("What is to be decided?").fill(TITLE)
-    organiser.get_by_label("Alternatives, one a line").fill("\n".join(POSTERS))
-    organiser.get_by_label("Voters, one a line").fill("Ada")
-    organiser.get_by_label("at most so many people").fill("20")
+    organiser.get_by_label("Alternatives, one per line").fill("\n".join(POSTERS))
+    organiser.get_by_label("Voters, one per line").fill("Ada")
+    organiser.get_by_label("up to this many people").fill("20")
     organiser.get_by_role("button", name="Make the links").click()
     own, joined, ada = (link.get_attribute("href") for link in organiser.locator("a.link").all())
     fill(phone, ada, *VOTES["Ada"])
     submit(phone)
     take(phone, "thanks")
     fill(phone, joined, *VOTES["Ben"])
-    phone.get_by_role("button", name="Look it over").click()
+    phone.get_by_role("button", name="Next: check your ballot").click()
     phone.get_by_role("button", name="Submit").click()
     phone.locator("a.link").wait_for()
     take(phone, "receipt")
@@ -134,8 +134,8 @@ def set_up(page: Any, base: str) -> dict[str, str]:
     """Set up the decision by its form; return the links of voters by name, and the organiser's own."""
     page.goto(f"{base}/new")
     page.get_by_label("What is to be decided?").fill(TITLE)
-    page.get_by_label("Alternatives, one a line").fill("\n".join(POSTERS))
-    page.get_by_label("Voters, one a line").fill("\n".join([*VOTES, "Gus"]))
+    page.get_by_label("Alternatives, one per line").fill("\n".join(POSTERS))
+    page.get_by_label("Voters, one per line").fill("\n".join([*VOTES, "Gus"]))
     page.get_by_label("I can read each ballot").check()
     page.get_by_label("Voters can read the answer").check()
     page.get_by_label("Voting ends at").fill("2030-05-31T17:00")
@@ -159,7 +159,7 @@ def fill(page: Any, link: str, order: str, seen: tuple[str, ...]) -> None:
 def submit(page: Any) -> None:
     """Submit a ballot, looked over or not."""
     if page.get_by_role("button", name="Submit").count() == 0:
-        page.get_by_role("button", name="Look it over").click()
+        page.get_by_role("button", name="Next: check your ballot").click()
     page.get_by_role("button", name="Submit").click()
     page.locator("#voted").wait_for()
 

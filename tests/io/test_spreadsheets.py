@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import veritally as vt
 from veritally.io.truth import read_truth, write_truth
 
-MARKS = "=+-@\t\r"
+MARKS = "=+-@＝＋－＠\t\r"
 LOST = ("", "A ", " A", "\tA", "A\t", "\r=A", "A\rB", "A\0")
-NAMES = st.one_of(st.text(), st.text(alphabet="'=+-@\t\n \"A1", max_size=4)).filter(
+NAMES = st.one_of(st.text(), st.text(alphabet="'=+-@＝＠\t\n \"A1", max_size=4)).filter(
     lambda name: name and name == unicodedata.normalize("NFC", name).strip() and "\r" not in name and "\0" not in name
 )
 SUFFIXES = {".csv": ",", ".tsv": "\t"}

@@ -130,7 +130,7 @@ def ranks(page):
 
 
 def submit(page):
-    page.get_by_role("button", name="Look it over").click()
+    page.get_by_role("button", name="Next: check your ballot").click()
     expect(page.get_by_role("heading", name="Not submitted yet")).to_be_visible()
     page.get_by_role("button", name="Submit").click()
     expect(page.locator("#main")).to_contain_text("Your ballot is in")
@@ -183,8 +183,8 @@ def test_a_whole_decision_by_mouse(visit):
     organiser = visit("/")
     organiser.get_by_role("link", name="Set up a decision").click()
     organiser.get_by_label("What is to be decided?").fill("Best poster")
-    organiser.get_by_label("Alternatives, one a line").fill("\n".join(POSTERS))
-    organiser.get_by_label("Voters, one a line").fill("Ada\nBen")
+    organiser.get_by_label("Alternatives, one per line").fill("\n".join(POSTERS))
+    organiser.get_by_label("Voters, one per line").fill("Ada\nBen")
     organiser.get_by_label("I can read each ballot").check()
     organiser.get_by_label("Voters can read the answer").check()
     organiser.get_by_role("button", name="Make the links").click()
@@ -209,7 +209,7 @@ def test_a_whole_decision_by_mouse(visit):
     drag(ada, "Bats", over="Moss")
     announced(ada).to_have_text("Bats: rank 1 of 3")
     assert ranks(ada) == [["Bats", "1"], ["Moss", "2"], ["Ice", "3"]]
-    ada.get_by_role("button", name="Look it over").click()
+    ada.get_by_role("button", name="Next: check your ballot").click()
     expect(ada.locator("tbody tr")).to_have_text([re.compile("1 *Bats *some"), re.compile("Moss"), re.compile("Ice")])
     ada.get_by_role("button", name="Go back and change").click()
     assert ranks(ada)[0] == ["Bats", "1"]
@@ -277,7 +277,7 @@ def test_a_whole_decision_by_keyboard_alone(visit):
     tab_to(page, f"rank-{_number(page, third)}")
     keys.press("ArrowDown")
     announced(page).to_have_text(f"{third}: rank 1")  # a tie
-    tab_to(page, "Look it over")
+    tab_to(page, "Next: check your ballot")
     keys.press("Enter")
     expect(page.locator("tbody tr td:first-child")).to_have_text(["1 (tied)", "1 (tied)", "2"])
     tab_to(page, "Submit")
@@ -326,9 +326,9 @@ def test_a_whole_decision_about_ten_alternatives_on_a_phone(visit, server):
     page.get_by_role("link", name="Set up a decision").tap()
     page.get_by_label("What is to be decided?").fill("Best poster")
     page.get_by_label("Anything to tell voters").fill("Please look at them on Tuesday.")
-    page.get_by_label("Alternatives, one a line").fill("\n".join(TEN))
-    page.get_by_label("Voters, one a line").fill("Ada\nBen")
-    page.get_by_label("at most so many people").fill("5")
+    page.get_by_label("Alternatives, one per line").fill("\n".join(TEN))
+    page.get_by_label("Voters, one per line").fill("Ada\nBen")
+    page.get_by_label("up to this many people").fill("5")
     page.get_by_label("I can read each ballot").tap()
     page.get_by_label("Voters can read the answer").tap()
     page.get_by_label("Voting ends at").fill("2040-05-31T17:00")
@@ -346,7 +346,7 @@ def test_a_whole_decision_about_ten_alternatives_on_a_phone(visit, server):
     assert [rank for _, rank in ranks(page)] == [str(k) for k in range(1, 11)]
     _drag_by_touch(page, chosen[-1], 30)  # near the upper edge, where the page scrolls
     assert ranks(page)[0] == [chosen[-1], "1"]
-    page.get_by_role("button", name="Look it over").tap()
+    page.get_by_role("button", name="Next: check your ballot").tap()
     expect(page.get_by_role("heading", name="Not submitted yet")).to_be_visible()
     assert page.evaluate(TOO_WIDE) == []
     page.get_by_role("button", name="Submit").tap()
@@ -380,8 +380,8 @@ def _drag_by_touch(page, name, y):
 def test_without_javascript(visit, server):
     page = visit("/new", java_script_enabled=False)
     page.get_by_label("What is to be decided?").fill("Best poster")
-    page.get_by_label("Alternatives, one a line").fill("\n".join(POSTERS))
-    page.get_by_label("Voters, one a line").fill("Ada")
+    page.get_by_label("Alternatives, one per line").fill("\n".join(POSTERS))
+    page.get_by_label("Voters, one per line").fill("Ada")
     page.get_by_label("I can read each ballot").check()
     page.get_by_label("Voters can read the answer").check()
     page.get_by_label("Voting ends at (UTC").fill("2040-05-31T17:00")
@@ -390,8 +390,8 @@ def test_without_javascript(visit, server):
     page = follow(page, "/v/")
     expect(page.get_by_text("Voting ends at 2040-05-31 17:00 UTC.")).to_be_visible()
     expect(page.locator(".tools, .handle")).to_have_count(0)
-    page.get_by_role("button", name="Look it over").click()
-    expect(page.locator("#problem")).to_contain_text("rank at least one alternative")
+    page.get_by_role("button", name="Next: check your ballot").click()
+    expect(page.locator("#problem")).to_contain_text("Rank at least one alternative")
     vote(page, "Moss", "Ice")
     page.get_by_role("link", name="Read the answer").click()
     expect(page.locator("meta[http-equiv]")).to_have_count(0)  # nothing moves under who reads slowly
@@ -411,12 +411,30 @@ def test_two_voters_at_once(visit, make, server):
         see(page, **{own: "a_lot"})
         card(page, own).get_by_role("button", name="rank higher").click()
     for page in (ada, ben):
-        page.get_by_role("button", name="Look it over").click()
+        page.get_by_role("button", name="Next: check your ballot").click()
     for page in (ben, ada):
         page.get_by_role("button", name="Submit").click()
     for page in (ada, ben):
         expect(page.locator("#voted")).to_be_visible()
     assert votes(ada, server, organiser) == {("Ada", "Bats"): "1", ("Ben", "Ice"): "1"}
+
+
+def test_a_ballot_of_many_is_ranked_by_numbers_and_stays_in_order(visit, make):
+    """Menus of as many ranks as there are alternatives would take seconds to change."""
+    names = [f"Paper {k}" for k in range(60)]
+    _, links = make(names)
+    page = visit(links["Ada"])
+    for k, name in ((2, "Paper 7"), (1, "Paper 30"), (3, "Paper 2")):
+        card(page, name).get_by_label("Seen").select_option("a lot")
+        card(page, name).get_by_role("textbox", name="Rank").fill(str(k))
+    card(page, "Paper 2").get_by_role("button", name="rank higher").click()
+    announced(page).to_have_text("Paper 2: rank 2 of 3")
+    best = [["Paper 30", "1"], ["Paper 2", "2"], ["Paper 7", "3"]]
+    assert ranks(page)[:4] == [*best, [ranks(page)[3][0], ""]]
+    page.get_by_role("button", name="Next: check your ballot").click()
+    expect(page.get_by_role("heading", name="Not submitted yet")).to_be_visible()
+    page.go_back()
+    until(page, lambda: ranks(page)[:3] == best)
 
 
 def test_a_ballot_is_changed(visit, make, server):
@@ -443,7 +461,7 @@ def test_the_deadline_passes_while_a_ballot_is_open(visit, make, server):
     past = (datetime.datetime.now(datetime.UTC) - datetime.timedelta(minutes=1)).strftime("%Y-%m-%dT%H:%M")
     server.store._set(decision, setup=decision.setup.to_dict() | {"deadline": past})
     for page, said in ((ada, "was not taken"), (ben, "The one that you gave before counts")):
-        page.get_by_role("button", name="Look it over").click()
+        page.get_by_role("button", name="Next: check your ballot").click()
         expect(page.locator("main")).to_contain_text("Voting is over")
         expect(page.locator("main")).to_contain_text(said)
     assert votes(ada, server, organiser) == {("Ben", "Moss"): "1"}
@@ -452,15 +470,15 @@ def test_the_deadline_passes_while_a_ballot_is_open(visit, make, server):
 def test_the_deadline_is_written_in_the_organisers_own_time(visit, server):
     page = visit("/new", timezone_id="Asia/Tokyo")
     page.get_by_label("What is to be decided?").fill("Best poster")
-    page.get_by_label("Alternatives, one a line").fill("Bats\nIce")
+    page.get_by_label("Alternatives, one per line").fill("Bats\nIce")
     page.get_by_label("Voting ends at (your time").fill("2040-06-01T02:00")
     expect(page.get_by_text("That is 2040-05-31 17:00 UTC.")).to_be_visible()
     page.get_by_role("button", name="Make the links").click()
     expect(page.locator("#mistake")).to_contain_text("Nobody could vote")  # next to the field
-    expect(page.get_by_label("Voters, one a line")).to_have_attribute("aria-describedby", "mistake")
+    expect(page.get_by_label("Voters, one per line")).to_have_attribute("aria-describedby", "mistake")
     expect(page.locator("#problem")).to_be_focused()
     expect(page.get_by_label("Voting ends at")).to_have_value("2040-06-01T02:00")
-    page.get_by_label("Voters, one a line").fill("Ada")
+    page.get_by_label("Voters, one per line").fill("Ada")
     page.get_by_role("button", name="Make the links").click()
     page = follow(page, "/o/")
     expect(page.locator("main")).to_contain_text("Voting ends at 2040-05-31 17:00 UTC")
@@ -484,8 +502,8 @@ def test_scores_and_a_favourite(visit, make, server):
     organiser, links = make(kind="scores", words={}, unit="hours")
     page = visit(links["Ada"], **PHONE)
     card(page, "Ice").get_by_label("Score").fill("7.5")
-    page.get_by_role("button", name="Look it over").tap()
-    expect(page.get_by_role("alert")).to_contain_text("you have not seen it")
+    page.get_by_role("button", name="Next: check your ballot").tap()
+    expect(page.get_by_role("alert")).to_contain_text("but have not seen it")
     expect(card(page, "Ice").locator(".mistake")).to_be_visible()
     card(page, "Ice").get_by_label("Seen (hours)").fill("3")
     submit(page)
@@ -535,7 +553,7 @@ def test_what_an_organiser_does(visit, make):
     expect(page.get_by_text("Voting is over")).to_be_visible()
     act("Open voting again", "Open it")
     expect(page.get_by_text("Voting is open")).to_be_visible()
-    act("Copy", "Copy it")
+    act("Set up again", "Set it up")
     page = follow(page, "/o/")
     expect(page.get_by_text("0 of 4 have voted")).to_be_visible()
     act("Delete", "Delete")
@@ -602,7 +620,7 @@ def states(make, keep, server):
 
     def review(page, base):
         page.goto(base + own["Ada"])
-        page.get_by_role("button", name="Look it over").click()
+        page.get_by_role("button", name="Next: check your ballot").click()
 
     def receipt(page, base):
         page.goto(base + links[""])
@@ -645,7 +663,7 @@ def states(make, keep, server):
         "organise, voted": _open(voted),
         "organise, closed": _open(over),
         "ballot": _open(links["Ada"]),
-        "ballot with a problem": _click(links["Ada"], "Look it over"),
+        "ballot with a problem": _click(links["Ada"], "Next: check your ballot"),
         "ballot, moved": _click(links["Ada"], "Moss: rank higher"),
         "ballot of scores": _open(scores["Ada"]),
         "ballot of a favourite": _open(favourite["Ada"]),

@@ -163,7 +163,7 @@ def test_links_open_in_a_new_tab_and_a_new_one_is_asked_for_twice(client):
     assert all('target="_blank" rel="noopener"' in link for link in opened)
     assert "Reloading this page makes another decision" in made
     page = client.get(f"/o/{links(made, 'o')[0]}").text
-    assert len(re.findall(r"<details><summary[^>]*>New link</summary>.*?the old one becomes void", page)) == 2
+    assert len(re.findall(r"<details><summary[^>]*>New link</summary>.*?the old one stops working", page)) == 2
 
 
 def test_anonymous_ballots_lose_their_voters_when_voting_closes(client, store):
@@ -182,9 +182,10 @@ def test_anonymous_ballots_lose_their_voters_when_voting_closes(client, store):
 
 
 def test_ballots_of_named_voters_are_not_shown_unless_voters_were_told(client):
-    organiser, (ada, _), _ = set_up(client, ballots="named")
+    organiser, (ada, *others), _ = set_up(client, ballots="named", voters="Ada\nBen\nCleo")
     assert "but not what" in client.get(f"/v/{ada}").text
-    vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 2})
+    for secret in (ada, *others):
+        vote(client, f"/v/{secret}", {"Bats": 1, "Water tests": 2})
     assert "rank 1" not in client.get(f"/o/{organiser}").text
     assert "selected>1</option>" not in client.get(f"/v/{ada}").text  # whoever made the link could look
     for page in ("", "/answer"):
@@ -205,9 +206,10 @@ def test_ballots_of_named_voters_are_not_shown_unless_voters_were_told(client):
 
 def test_two_files_of_hidden_votes_cannot_be_compared(client):
     """Else an organiser who closes, saves and opens again after each ballot would read whose it is."""
-    organiser, (ada, ben), _ = set_up(client, ballots="named")
+    organiser, (ada, ben, cleo), _ = set_up(client, ballots="named", voters="Ada\nBen\nCleo")
     page = f"/o/{organiser}"
-    vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 2})
+    for secret in (ada, ben, cleo):
+        vote(client, f"/v/{secret}", {"Bats": 1, "Water tests": 2})
     early = send(client, page, {"act": "save"}, f"{page}/do")
     assert early.status_code == 400
     assert "when voting is closed" in early.text
@@ -310,11 +312,11 @@ def test_mistakes_of_voters_are_sentences(client):
     link = f"/v/{ada}"
     by_name = numbers(client, link)
     empty = send(client, link, {"act": "submit"})
-    assert "rank at least one" in empty.text
+    assert "Rank at least one" in empty.text
     unseen = send(
         client, link, {f"rank-{by_name['Bats']}": "1", f"seen-{by_name['Bats']}": "not at all", "act": "submit"}
     )
-    assert "you have not seen it" in unseen.text
+    assert "but have not seen it" in unseen.text
     odd = send(client, link, {f"rank-{by_name['Bats']}": "1", f"seen-{by_name['Bats']}": "loads", "act": "submit"})
     assert "must be one of" in odd.text
 
@@ -431,6 +433,8 @@ def test_what_nobody_has_seen_is_named(client):
     organiser, (ada, ben), _ = set_up(client)
     vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 2})
     assert "Not seen by anybody yet: =HYPERLINK(1)." in answer(client, f"/o/{organiser}")
+    assert "Not seen by anybody yet: =HYPERLINK(1)." in client.get(f"/o/{organiser}/report.html").text
+    assert client.get(f"/o/{organiser}/answer.json").json()["unseen"] == ["=HYPERLINK(1)"]
     vote(client, f"/v/{ben}", {"=HYPERLINK(1)": 1})
     assert "Not seen by anybody" not in answer(client, f"/o/{organiser}")
 
@@ -440,16 +444,16 @@ def test_an_answer_that_is_not_clear_says_so_first(client):
     vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 2, "=HYPERLINK(1)": 3})
     vote(client, f"/v/{ben}", {"Bats": 3, "Water tests": 2, "=HYPERLINK(1)": 1}, seen="some")
     page = answer(client, f"/o/{organiser}")
-    assert re.search(r"Too close to call: .* has only a \d\d% chance of being best\.", page)
+    assert re.search(r"Too close to call: .* is in front, but has only a \d\d% chance of being best\.", page)
 
 
 def test_in_which_words_an_answer_is_not_clear():
     one = {"winner": "x", "p_best": {"x": 0.18, "y": 0.17}}
-    assert unclear([one]) == "Too close to call: x has only an 18% chance of being best."
+    assert unclear([one]) == "Too close to call: x is in front, but has only an 18% chance of being best."
     assert unclear([one | {"p_best": {"x": 0.5}}]) == ""
     assert unclear([one, one]) == unclear([]) == unclear([{"winner": "x"}]) == ""
     two = {"winner": "x", "chosen": ["x", "y"], "p_best": {"x": 0.9}, "p_chosen": {"x": 0.9, "y": 0.004}}
-    assert unclear([two]).endswith("y has only a chance of less than 1% of being among the best 2.")
+    assert unclear([two]).endswith("y is in front, but has only a chance of less than 1% of being among the best 2.")
 
 
 def test_the_example_is_there_from_the_first_start_on(store):
@@ -561,10 +565,34 @@ def test_a_ballot_sent_twice_by_the_open_link_counts_once(client, store):
 
 def test_receipts_outlive_anonymous_ballots(client):
     organiser, _, (join,) = set_up(client, voters="", limit="5", ballots="anonymous")
-    (receipt,) = links(vote(client, f"/j/{join}", {"Bats": 1, "Water tests": 2}).text, "v")
+    for _ in range(3):
+        (receipt,) = links(vote(client, f"/j/{join}", {"Bats": 1, "Water tests": 2}).text, "v")
+    late = {"stamp": stamp(client.get(f"/v/{receipt}").text), "act": "submit"}
     send(client, f"/o/{organiser}", {"act": "close"}, f"/o/{organiser}/do")
-    assert "Voting is over" in client.get(f"/v/{receipt}").text
+    assert "Voting is over. Your ballot is in." in client.get(f"/v/{receipt}").text
+    assert "The one that you gave before counts." in client.post(f"/v/{receipt}", data=late).text
     assert "Bats" in answer(client, f"/v/{receipt}")
+
+
+@pytest.mark.parametrize("ballots", ["named", "anonymous"])
+def test_a_few_hidden_ballots_tell_nothing(client, ballots):
+    """With one or two, the answer and the saved votes would tell who gave which."""
+    organiser, people, _ = set_up(client, ballots=ballots, voters="Ada\nBen\nCleo")
+    page = f"/o/{organiser}"
+    assert "no answer before 3 have voted" in client.get(f"/v/{people[0]}").text
+    for k, secret in enumerate(people):
+        vote(client, f"/v/{secret}", {"Bats": 1, "Water tests": 2})
+        assert ("There is no answer before 3 have voted" in answer(client, page)) == (k < 2)
+        assert ("winner" in client.get(f"{page}/answer.json").json()) == (k == 2)
+    other, (ada, _), _ = set_up(client, ballots=ballots)
+    vote(client, f"/v/{ada}", {"Bats": 1, "Water tests": 2})
+    send(client, f"/o/{other}", {"act": "close"}, f"/o/{other}/do")
+    for refused in (
+        send(client, f"/o/{other}", {"act": "save"}, f"/o/{other}/do"),
+        client.get(f"/o/{other}/votes.csv"),
+    ):
+        assert refused.status_code == 400
+        assert "Bats" not in refused.text
 
 
 def test_numbers_are_never_used_again(store):
@@ -691,7 +719,7 @@ def test_what_is_said_of_a_single_alternative(client):
     organiser, (ada, _), _ = set_up(client)
     vote(client, f"/v/{ada}", {"Bats": 1})
     page = answer(client, f"/o/{organiser}")
-    assert "There is a single alternative; a decision needs at least two." in page
+    assert "Only Bats was seen so far, and there is nothing to compare it with." in page
     assert "Not seen by anybody yet: Water tests, =HYPERLINK(1)." in page
 
 

@@ -14,9 +14,10 @@ from veritally.arrays import Array
 from veritally.errors import InputError, InputWarning, quoted, short
 from veritally.io.sizes import require_cells
 
-# An apostrophe before what a spreadsheet would calculate; one more before what has some already.
-_PUT = (r"^('*[=+\-@])", "'${1}")
-_TAKEN_OFF = (r"^'('*[=+\-@])", "${1}")
+# An apostrophe before what a spreadsheet would calculate, also in wide letters; one more before what has some already.
+FORMULA = r"'*[=+\-@＝＋－＠]"
+_PUT = (f"^({FORMULA})", "'${1}")
+_TAKEN_OFF = (f"^'({FORMULA})", "${1}")
 _NAMES = {"decision", "voter", "alternative"}
 _COMMA = r"^([-+]?\d*),(\d+)$"
 _THOUSAND_POINTS = r"^[-+]?[1-9]\d?\d?(\.\d{3})+$"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from veritally.errors import InputError, InputWarning
-from veritally.web.decisions import Setup, counted
+from veritally.web.decisions import FEWEST_HIDDEN, Setup, counted
 from veritally.web.kept import Decision
 from veritally.web.store import Store
 from veritally.web.turns import Turns
@@ -119,6 +119,16 @@ def unseen(
     ]
 
 
+def _too_little(decision: Decision, ballots: int, blank: Sequence[str]) -> str:
+    """Return in words why there is no answer yet; nothing if there is enough for one."""
+    if not ballots:
+        return "nobody has voted yet"
+    if decision.tells(ballots):
+        return f"there is no answer before {FEWEST_HIDDEN} have voted: it would tell who gave which ballot"
+    seen = [name for _, name in decision.alternatives if name not in blank]
+    return f"only {seen[0]} was seen so far, and there is nothing to compare it with" if len(seen) == 1 else ""
+
+
 def unclear(outcomes: Sequence[Mapping[str, Any]]) -> str:
     """Return in words that a decision is too close to call; nothing if it is clear, or one of many."""
     if len(outcomes) != 1:
@@ -132,7 +142,7 @@ def unclear(outcomes: Sequence[Mapping[str, Any]]) -> str:
     chance, aim = round(float(chances[least]), 2), "best" if len(chosen) == 1 else f"among the best {len(chosen)}"
     if chance >= 0.5:
         return ""
-    return f"Too close to call: {least} has only {_a_chance(chance)} of being {aim}."
+    return f"Too close to call: {least} is in front, but has only {_a_chance(chance)} of being {aim}."
 
 
 def _a_chance(chance: float) -> str:
@@ -237,8 +247,9 @@ class Answers:
     async def _found_by(self, rule: str, decision: Decision, notes: Sequence[str] = ()) -> dict[str, Any]:
         given = await asyncio.to_thread(self._store.given, decision)
         rows = await asyncio.to_thread(tidy_rows, decision.setup, decision.alternatives, given)
-        if not rows and decision.upload is None:
-            return {"problem": "nobody has voted yet"}
+        blank = await asyncio.to_thread(unseen, decision.setup, decision.alternatives, given)
+        if decision.upload is None and (problem := _too_little(decision, len(given), blank)):
+            return {"problem": problem, "unseen": blank if given else [], "ballots": len(given)}
         if self._worker is None:
             self._folder = Path(tempfile.gettempdir(), f"veritally-{secrets.token_hex(16)}")
             spawn = multiprocessing.get_context("spawn")
@@ -253,7 +264,6 @@ class Answers:
         )
         try:
             found: dict[str, Any] = await asyncio.wait_for(work, self._seconds)
-            blank = await asyncio.to_thread(unseen, decision.setup, decision.alternatives, given)
             return found | {"unseen": blank, "ballots": len(given)}
         except TimeoutError:
             self._stop()

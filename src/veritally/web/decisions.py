@@ -9,12 +9,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from veritally.errors import InputError, quoted
+from veritally.records import join_names
 from veritally.web.numbers import MOST, read_number, whole, written
 
 Kind: TypeAlias = Literal["ranking", "scores", "favourite"]
 MOST_ALTERNATIVES, MOST_VOTERS = 200, 5000
 LONGEST_NAME, LONGEST_TITLE, LONGEST_TEXT = 200, 200, 2000
 MOST_WORDS = 20
+FEWEST_HIDDEN = 3  # ballots, before whose answer would tell who gave what
 _Read = TypeVar("_Read")
 _UNSEEN = "not at all"
 # They join letters of some scripts and parts of some emoji, and elsewhere would only hide in a name.
@@ -137,7 +139,7 @@ def read_field(form: Mapping[str, str], name: str, read: Callable[[str], _Read])
 
 
 def read_words(text: str) -> dict[str, float]:
-    """Read words for how much was seen, one a line, each with its count: ``a lot = 10``.
+    """Read words for how much was seen, one per line, each with its count: ``a lot = 10``.
 
     One of them counts for 0: "not at all", if there is no other.
     """
@@ -166,7 +168,7 @@ def read_words(text: str) -> dict[str, float]:
 
 
 def read_names(text: str, what: str, most: int) -> list[str]:
-    """Read names, one a line or pasted from a sheet (the first column counts); each once."""
+    """Read names, one per line or pasted from a sheet (the first column counts); each once."""
     names = _counts(text, what)
     if len(names) > most:
         raise InputError(f"{len(names)} names for {what}; at most {most} can be given")
@@ -190,8 +192,14 @@ def read_ballot(form: Mapping[str, str], setup: Setup, alternatives: Sequence[tu
     It is kept as it was given, so that a later version can decide it again.
     """
     given = {str(number): _read_own(form, setup, number, name, len(alternatives)) for number, name in alternatives}
-    if not any(len(own) > 1 for own in given.values()):
-        raise FieldError("this ballot says nothing yet; " + _ASKED[setup.kind], "alternatives")
+    voted = [(number, name) for number, name in alternatives if len(given[str(number)]) > 1]
+    if not voted:
+        raise FieldError(_ASKED[setup.kind], "alternatives")
+    unseen = [(number, name) for number, name in voted if not counted(given[str(number)]["seen"], setup)]
+    if unseen:
+        names, it = join_names([quoted(name) for _, name in unseen]), "it" if len(unseen) == 1 else "them"
+        mistake = f"you voted on {names}, but have not seen {it}; say how much you have seen, or take the vote out"
+        raise FieldError(mistake, f"seen-{unseen[0][0]}")
     return given
 
 
@@ -211,9 +219,6 @@ def _read_own(form: Mapping[str, str], setup: Setup, number: int, name: str, mos
         own["score"] = read_field(form, f"score-{number}", lambda text: _score(text, what, setup))
     if setup.kind == "favourite" and form.get("favourite", "") == str(number):
         own["favourite"] = True
-    if len(own) > 1 and not counted(seen, setup):
-        unseen = f"{quoted(name)} has a vote, but you have not seen it; say how much, or take the vote out"
-        raise FieldError(unseen, f"seen-{number}")
     return own
 
 

@@ -17,8 +17,6 @@ from veritally.web.links import Stamps
 from veritally.web.pages import HEADERS, Pages
 from veritally.web.store import Store
 
-# An apostrophe before what would be calculated there, and one more before what has some: names stay different.
-_AFTER_SEMICOLON = (r"(;\s*)('*[=+\-@])", "${1}'${2}")
 OPEN_LONG = "this page was open for more than a day, so nothing was saved yet; look it over and send it again"
 NOWHERE = "This link leads nowhere. It may be incomplete, or was replaced or deleted; ask whoever sent it to you."
 
@@ -108,7 +106,8 @@ def csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
 
     file = io.BytesIO()
     table = pl.DataFrame(list(rows), schema=list(columns), infer_schema_length=None)
-    table = table.with_columns(pl.col(pl.String).str.replace_all(*_AFTER_SEMICOLON))
+    after_semicolon = rf"(;\s*)({text.FORMULA})"
+    table = table.with_columns(pl.col(pl.String).str.replace_all(after_semicolon, "${1}'${2}"))
     text.write(table, file, ".csv")
     return file.getvalue().decode()
 

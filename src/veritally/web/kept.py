@@ -8,13 +8,16 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from veritally.errors import InputError
-from veritally.web.decisions import Setup
+from veritally.web.decisions import FEWEST_HIDDEN, Setup
 from veritally.web.links import hashed
 from veritally.web.schema import alternatives, ballots, decisions, in_order, voters
 
 
 class ClosedError(InputError):
     """Raised where a decision takes no more ballots."""
+
+
+TOO_FEW = f"fewer than {FEWEST_HIDDEN} have voted, so that the votes would tell who gave which"
 
 
 def full(limit: int) -> str:
@@ -72,6 +75,10 @@ class Decision(NamedTuple):
         if self.over and self.final:
             raise ClosedError("voting is over for good, so nobody can be added")
 
+    def tells(self, ballots: int) -> bool:
+        """Whether so few ballots tell who gave which, though the organiser is not to see it."""
+        return self.upload is None and not self.setup.readable and ballots < FEWEST_HIDDEN
+
     @property
     def unsaved(self) -> str:
         """Why the votes cannot be saved; empty if they can."""
@@ -115,6 +122,12 @@ def came(connection: sa.Connection, decision: int) -> int:
     """Return how many have voted by the open link."""
     own = (voters.c.decision == decision) & voters.c.name.is_(None)
     return connection.scalar(sa.select(sa.func.count()).select_from(voters).where(own)) or 0
+
+
+def number_of_ballots(connection: sa.Connection, decision: int) -> int:
+    """Return how many ballots were given."""
+    asked = sa.select(sa.func.count()).select_from(ballots).where(ballots.c.decision == decision)
+    return connection.scalar(asked) or 0
 
 
 def add_voters(connection: sa.Connection, decision: int, links: Mapping[str, str]) -> None:

@@ -65,8 +65,8 @@ def file(desk: Desk, asked: Asked) -> Response:
     """Take a vote file in place of voters."""
     if asked.form is None or asked.file is None:
         raise InputError("no file was sent; choose one")
-    name = clean_text(Path(asked.file[0]).name, "the name of the file", LONGEST_NAME)
-    setup = _read_so(Setup(Path(name).stem or "Votes"), asked.form)
+    name = clean_text(Path(asked.file[0]).name, "the name of the file", LONGEST_NAME) or "votes"
+    setup = _read_so(Setup(Path(name).stem), asked.form)
     organiser = desk.store.upload(setup, name, asked.file[1])
     return RedirectResponse(f"/o/{organiser}/answer", 303)
 
@@ -185,8 +185,8 @@ def _links(
 
 def _require_enough(setup: Setup, names: Sequence[str], people: Sequence[str]) -> None:
     if len(names) < 2:
-        raise FieldError("give at least two alternatives, one a line", "alternatives")
+        raise FieldError("give at least two alternatives, one per line", "alternatives")
     if not people and not setup.limit:
-        raise FieldError("nobody could vote; name voters, one a line, or say how many may use an open link", "voters")
+        raise FieldError("nobody could vote; name voters, one per line, or say how many may use an open link", "voters")
     if setup.choose >= len(names):
         raise FieldError(f"{setup.choose} of {len(names)} alternatives are no choice; choose fewer", "choose")

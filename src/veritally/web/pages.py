@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
+from veritally.web.decisions import FEWEST_HIDDEN
 from veritally.web.numbers import written
 
 HEADERS = {
@@ -27,7 +28,7 @@ class Pages:
         loader = PackageLoader("veritally.web")
         self._templates = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
         self._templates.filters["written"] = lambda given: given if isinstance(given, str) else written(given)
-        self._templates.globals |= {"qr": _qr, "as_file": _as_file, "style": _style}
+        self._templates.globals |= {"qr": _qr, "as_file": _as_file, "style": _style, "fewest": FEWEST_HIDDEN}
 
     def response(self, name: str, status: int = 200, **given: Any) -> Response:
         """Return a page."""

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from veritally.errors import InputError
 from veritally.web.answers import tidy_columns, tidy_rows, unclear
 from veritally.web.desk import NOWHERE, Asked, Desk, attachment, csv
-from veritally.web.kept import Decision
+from veritally.web.kept import TOO_FEW, Decision
 from veritally.web.pages import HEADERS
 
 _KINDS = ("answer", "state", "answer.json", "report.html")
@@ -31,6 +31,7 @@ def read_answer(desk: Desk, asked: Asked) -> Response:
     revision, found = desk.store.answer(decision) or (-1, {})
     if what == "answer.json":
         outcomes = found.get("json") or [{"problem": found.get("problem", "there is no answer yet")}]
+        outcomes = [one | ({"unseen": found["unseen"]} if found.get("unseen") else {}) for one in outcomes]
         return attachment(json.dumps(outcomes[0] if len(outcomes) == 1 else outcomes, indent=1), "answer.json")
     if what == "report.html":
         return attachment(desk.pages.report(decision.setup.title, found), "report.html")
@@ -65,5 +66,7 @@ def _votes(desk: Desk, asked: Asked, decision: Decision) -> Response:
         return desk.refusal(asked, InputError(decision.unsaved))
     if decision.upload is not None:
         return attachment(desk.store.uploaded(decision), decision.upload)
+    if decision.tells(desk.store.number_of_ballots(decision)):
+        return desk.refusal(asked, InputError(TOO_FEW))
     rows = tidy_rows(decision.setup, decision.alternatives, desk.store.given(decision))
     return attachment(csv(rows, tidy_columns(decision.setup)), "votes.csv")

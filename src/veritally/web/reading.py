@@ -25,7 +25,7 @@ def read_reading(form: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _columns(text: str) -> dict[str, str]:
-    """Read columns with other names, one a line: ``voter = who``."""
+    """Read columns with other names, one per line: ``voter = who``."""
     if len(text) > LONGEST_COLUMNS:
         raise InputError(f"the names of columns have {len(text)} characters; at most {LONGEST_COLUMNS} can be given")
     found: dict[str, str] = {}

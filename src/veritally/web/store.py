@@ -190,8 +190,11 @@ class Store:
     def save_votes(self, decision: Decision) -> None:
         """Let hidden votes be saved, and voting stay closed: what two files differ in would tell who gave it."""
         with self._database.write() as connection:
-            if not kept.require_kept(connection, decision.id).closed:
+            found = kept.require_kept(connection, decision.id)
+            if not found.closed:
                 raise InputError(decision.unsaved)
+            if found.tells(kept.number_of_ballots(connection, decision.id)):
+                raise InputError(kept.TOO_FEW)
             connection.execute(sa.update(decisions).where(decisions.c.id == decision.id).values(saved=True))
 
     def copy(self, decision: Decision) -> tuple[str, dict[str, str]]:
@@ -282,8 +285,7 @@ class Store:
     def number_of_ballots(self, decision: Decision) -> int:
         """Return how many ballots were given."""
         with self._database.read() as connection:
-            asked = sa.select(sa.func.count()).select_from(ballots).where(ballots.c.decision == decision.id)
-            return connection.scalar(asked) or 0
+            return kept.number_of_ballots(connection, decision.id)
 
     def given(self, decision: Decision) -> list[tuple[str, Mapping[str, Any]]]:
         """Return all ballots with the names that they go by in the answer."""

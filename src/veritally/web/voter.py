@@ -29,8 +29,9 @@ def vote(desk: Desk, asked: Asked) -> Response:
         desk.store.vote(voter, given)
         return RedirectResponse(asked.link, 303)
 
-    shown = {"person": voter.name or "", "secret": asked.secret, "voted": voter.voted}
-    return _ballot(desk, asked, desk.ended(voter.decision), voter.given, keep, **shown)
+    person = voter.name or ""
+    decision = desk.ended(voter.decision)
+    return _ballot(desk, asked, decision, voter.given, keep, person=person, secret=asked.secret, voted=voter.voted)
 
 
 def join(desk: Desk, asked: Asked) -> Response:
@@ -49,7 +50,7 @@ def join(desk: Desk, asked: Asked) -> Response:
         desk.store.vote_by_open_link(decision, given, receipt)
         return desk.show(asked, "receipt.html", decision=decision, receipt=f"{asked.base}v/{receipt}")
 
-    return _ballot(desk, asked, decision, None, keep, person="", secret=receipt, joined=True)
+    return _ballot(desk, asked, decision, None, keep, person="", secret=receipt, voted=False, joined=True)
 
 
 def _ballot(
@@ -63,7 +64,7 @@ def _ballot(
     """Show a ballot to fill in, then to look over, and keep it."""
     form, shuffled = asked.form, list(decision.alternatives)
     random.Random(shown["secret"]).shuffle(shuffled)  # an order of each voter's own, which nothing kept may have
-    shown = {"decision": decision, "alternatives": shuffled, "voted": given is not None} | shown
+    shown |= {"decision": decision, "alternatives": shuffled}
     if decision.closed:
         return desk.show(asked, "closed.html", late=form is not None, **shown)
     # Whoever makes new links must not see a ballot that nobody else is to see.

@@ -24,7 +24,13 @@ if (form.dataset.kind === "ranking") {
     for (const item of ranked()) found.set(rank(item).value, [...(found.get(rank(item).value) ?? []), item]);
     return [...found.values()];
   };
-  const arrange = () => list.append(...ranked(), ...[...list.children].filter((each) => !rank(each).value));
+  const arrange = () => {  // only what stands elsewhere is moved, since that takes long where there are many
+    let next = list.firstElementChild;
+    for (const item of [...ranked(), ...[...list.children].filter((each) => !rank(each).value)]) {
+      if (item === next) next = next.nextElementSibling;
+      else list.insertBefore(item, next);
+    }
+  };
   const write = (groups, item) => {
     groups.filter((group) => group.length).forEach((group, k) => group.forEach((each) => { rank(each).value = String(k + 1); }));
     arrange();
@@ -87,7 +93,11 @@ if (form.dataset.kind === "ranking") {
     handle.addEventListener("pointercancel", end);
   };
 
+  const sent = [...list.children];
   arrange();  // a ballot that is to be changed
+  // A browser that goes back fills in only a form whose fields stand as the server sent them.
+  form.addEventListener("submit", () => list.append(...sent));
+  addEventListener("pageshow", arrange);
   for (const item of list.children) {
     const tools = document.createElement("span");
     tools.className = "tools";
