@@ -354,6 +354,34 @@ def test_rows_without_a_decision_are_pointed_out(tmp_path):
     assert [text for text in written.warnings if "without the name of a decision" in text]
 
 
+EMPTY = {
+    "null": pl.lit(None, dtype=pl.String),
+    "no type": pl.lit(None),
+    "blank": pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.lit(" ")).otherwise(pl.lit("")),
+}
+
+
+@pytest.mark.parametrize("on_error", ["stop", "skip"])
+@pytest.mark.parametrize("empty", EMPTY.values(), ids=EMPTY)
+def test_a_column_of_decisions_that_is_empty_throughout_is_refused_as_in_memory(tmp_path, empty, on_error):
+    source = write(votes().with_columns(decision=empty), tmp_path / "votes.parquet")
+    with pytest.raises(vt.InputError) as there:
+        vt.read(source)
+    with pytest.raises(vt.InputError) as here:
+        vt.decide_file(source, tmp_path / "answers.csv", "pairwise", on_error=on_error)
+    assert str(here.value) == str(there.value) == f"{source}, row 1: the decision is empty"
+    assert not (tmp_path / "answers.csv").exists()
+
+
+def test_the_row_without_a_decision_is_named_by_the_name_of_its_column(tmp_path):
+    rows = [(f"judge {i}", f"q{d}" if d < 30 else None, "yes" if (i + d) % 3 else "no") for d in range(40) for i in (0, 1, 2)]
+    table = pl.DataFrame(rows, schema=["judge", "question", "verdict"], orient="row")
+    source = write(table, tmp_path / "votes.parquet")
+    with pytest.raises(vt.InputError) as told:
+        vt.decide_file(source, tmp_path / "answers.csv", "pairwise")
+    assert str(told.value) == f"{source}, row 91: the question is empty"
+
+
 def test_one_decision_that_fails_is_an_error_also_where_others_would_be_skipped(tmp_path):
     table, _ = with_a_bad_cell(votes(), 0)
     one = table.filter(pl.col("decision") == "q0")
@@ -390,6 +418,15 @@ def test_parts_of_a_folder_may_have_their_columns_in_any_order(tmp_path):
 def test_blank_rows_are_no_decision(tmp_path):
     blank = pl.DataFrame({name: [None] * 3 for name in votes().columns}, schema=votes().schema)
     assert vt.decide_file(pl.concat([votes(), blank]), tmp_path / "answers.csv", "pairwise").decisions == MANY
+
+
+@pytest.mark.parametrize("on_error", ["stop", "skip"])
+def test_blank_rows_in_a_piece_of_their_own_are_no_decision(tmp_path, small_pieces, on_error):
+    blank = pl.DataFrame({name: [None] * 200 for name in votes().columns}, schema=votes().schema)
+    table = pl.concat([votes(), blank])
+    written = vt.decide_file(table, tmp_path / "answers.csv", "pairwise", on_error=on_error)
+    assert (written.decisions, written.failed) == (MANY, 0)
+    assert_same(pl.read_csv(tmp_path / "answers.csv").drop("status"), in_memory(votes(), "pairwise"))
 
 
 def test_rows_of_a_folder_are_named_by_their_file(tmp_path):

@@ -11,7 +11,7 @@ import polars as pl
 
 from veritally.arrays import Array
 from veritally.decide import Question
-from veritally.errors import InputError, InputNote, InputWarning, quoted
+from veritally.errors import InputError, InputNote, InputWarning, quoted, short
 from veritally.io import forms
 from veritally.io.frames import Place
 from veritally.io.options import Options
@@ -23,6 +23,11 @@ from veritally.rules.protocol import Rule, Status
 from veritally.votes.profile import Profile
 
 OnError: TypeAlias = Literal["stop", "skip"]
+
+
+class UndecidedError(InputError):
+    """One decision of many cannot be decided, which the message names."""
+
 
 _PADDED = 1 << 24  # cells of votes that are filled up without more ado
 _LOOKED_AT, _NAMED = 20, 3  # decisions of a piece whose warnings are looked at, and that are named
@@ -37,6 +42,12 @@ class Votes(NamedTuple):
     place: Place
     before: int = 0
     piece: int = 0
+
+    def nameless(self, key: str) -> InputError | None:
+        """Return what is wrong if a row in which something stands has no name in a column."""
+        blank = pl.col(key).is_null() & ~pl.all_horizontal(pl.all().is_null())
+        rows = self.table.select(blank).to_series().arg_true()
+        return InputError(f"{self.place(rows[0])}: the {short(key)} is empty") if len(rows) else None
 
     def profile(self, said: Options) -> Profile:
         """Read the votes."""
@@ -165,7 +176,7 @@ class Task:
             except InputError as error:
                 halves = self._halves(part)
                 rest += reversed(halves)
-                problems += [] if halves else [(part, error)]
+                problems += [] if halves or self._is_blank(part) else [(part, error)]
         if not parts and len({str(error) for _, error in problems}) == 1 < len(problems):
             raise problems[0][1]
         if problems and (not parts or self.on_error == "stop"):
@@ -199,21 +210,28 @@ class Task:
         decisions = sum(outcome.profile.batch[0] for outcome in outcomes)
         return Answers(pl.concat(map(answer_table, outcomes)), merged(map(_warnings, outcomes)), decisions, 0)
 
-    def _named(self, votes: Votes, error: InputError) -> InputError:
-        """Return the error with the name of the one decision that cannot be decided."""
-        decision, text = f"decision {quoted(self.names(votes)[0])}", str(error)
-        named = InputError(text if decision in text else f"{decision}: {text}")
+    def _named(self, votes: Votes, error: InputError) -> UndecidedError:
+        """Return the error with the name of the one decision that cannot be decided, or the row that names none."""
+        name = self.names(votes)[0]
+        decision, text = f"decision {quoted(name)}", str(error if name else votes.nameless(self.key) or error)
+        named = UndecidedError(text if decision in text or not name else f"{decision}: {text}")
         named.__cause__ = error
         return named
 
     def _failed(self, votes: Votes, error: InputError) -> Answers:
         """Name the one decision that cannot be decided: as an error, or in its answer."""
+        if self._is_blank(votes):
+            return Answers(pl.DataFrame(schema={"decision": pl.String}), {}, 0, 0)
         named = self._named(votes, error)
         if self.on_error == "stop":
             raise named
         name = self.names(votes)[0]
         about = {} if name else {_NAMELESS: About()}
         return Answers(pl.DataFrame({"decision": [name], "error": [str(named)]}), about, 1, 1)
+
+    def _is_blank(self, votes: Votes) -> bool:
+        """Whether these are the blank rows of a table, which are no decision."""
+        return not self.names(votes)[0] and votes.nameless(self.key) is None
 
     def _halves(self, votes: Votes) -> tuple[Votes, ...]:
         """Cut votes into two halves, by decisions; into nothing if there is one."""

@@ -218,8 +218,19 @@ def _decide(
     if found.decision is None:
         return _decide_one(job, None)
     whole_file = replace(found.said, columns={**found.said.columns, "decision": ""})
-    name = next(job.rows.names([found.decision]), "")
+    name = next(job.rows.names([found.decision]), None)
+    if name is None:
+        raise _nameless(job.rows, found.decision)
     return _decide_one(replace(job, columns=found._replace(said=whole_file)), name)
+
+
+def _nameless(rows: Rows, column: str) -> InputError:
+    """Return what is wrong with rows none of which says to which decision it belongs."""
+    for start, batch in rows.batches():
+        problem = Votes(rows.spelt(batch), rows.places(np.arange(start, start + batch.height))).nameless(column)
+        if problem is not None:
+            return problem
+    return InputError(f"{rows.name}: has a header but no rows; it needs a row for each voter and alternative")
 
 
 def _require_no_panel(panel: Any, name: str) -> None:
