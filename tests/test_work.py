@@ -12,6 +12,7 @@ import pytest
 
 import veritally as vt
 from veritally import work
+from veritally.errors import InputError
 from veritally.work import THREADS, in_order, processes, worked
 
 QUICK = {"voters": 3, "instances": 2000, "rules": ["borda", "pairwise"]}
@@ -33,6 +34,24 @@ def test_any_executor_does_what_one_process_does():
         ]
     assert found[0].equals(found[1])
     assert found[0].equals(found[2])
+
+
+def test_of_pieces_that_fail_the_first_is_named_though_another_failed_before_it():
+    failed = threading.Event()
+
+    def fail(piece):
+        if piece == 1:
+            failed.wait(60)
+        if piece:
+            threading.Timer(0.1, failed.set).start()
+            raise InputError(f"piece {piece}")
+        return piece
+
+    with ThreadPoolExecutor(3) as executor:
+        found = worked(fail, range(3), executor=executor)
+        assert next(found) == (0, 0)
+        with pytest.raises(InputError, match="piece 1"):
+            list(found)
 
 
 def test_pieces_are_taken_as_they_are_wanted():

@@ -156,6 +156,9 @@ def _by_executor(
                 return
             first = next(iter(running))
             for future in [first] if ordered else wait(running, return_when=FIRST_COMPLETED).done:
+                if future.exception() is not None:  # of those that fail, the first is named, as where one works
+                    for earlier in list(running):
+                        yield running.pop(earlier), earlier.result()
                 yield running.pop(future), future.result()
     except BrokenProcessPool:
         raise

@@ -9,6 +9,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import polars as pl
@@ -316,6 +317,18 @@ def test_a_decision_that_fails_is_named_or_skipped(tmp_path, rule):
         table.filter(pl.col("decision") != bad), rule, sigma=10.0, **({"tau": None} if rule == "posterior" else {})
     )
     assert_same(found.filter(pl.col("error").is_null()).drop("error"), rest, 1e-6 if rule == "posterior" else 1e-9)
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("rule", ["pairwise", "posterior"])
+def test_of_several_decisions_that_fail_the_first_in_the_file_is_named(tmp_path, rule):
+    """Also where the first pass, which looks at some of the decisions, meets others."""
+    table = votes(600)
+    bad = table["decision"].unique(maintain_order=True).to_list()[1::2]
+    ranks = pl.when(pl.col("decision").is_in(bad)).then(-3).otherwise(pl.col("rank"))
+    source = write(table.with_columns(rank=ranks), tmp_path / "votes")
+    with pytest.raises(vt.InputError, match=f"decision '{bad[0]}'.*rank"):
+        vt.decide_file(source, tmp_path / "answers.csv", rule)
 
 
 def test_decisions_that_can_be_decided_are_found_among_many_that_cannot(tmp_path):
@@ -665,6 +678,37 @@ def test_parts_may_have_numbers_of_other_widths_and_be_empty(tmp_path):
     assert_same(pl.read_csv(tmp_path / "answers.csv"), in_memory(table, "mean"))
 
 
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_columns_that_stand_in_the_names_of_folders_are_read(tmp_path, workers):
+    """As pandas, polars and Spark write a table that is parted by a column."""
+    table = votes().with_columns(decision=pl.format("who is {}/best?", "decision"))
+    for (name,), part in table.group_by("decision", maintain_order=True):
+        folder = tmp_path / "votes" / f"decision={quote(name, safe='')}"
+        folder.mkdir(parents=True)
+        part.drop("decision").write_parquet(folder / "part-0.parquet")
+    written = vt.decide_file(tmp_path / "votes", tmp_path / "answers.csv", "pairwise", workers=workers)
+    assert (written.decisions, written.failed) == (MANY, 0)
+    found = pl.read_csv(tmp_path / "answers.csv").sort("decision", "alternative")
+    assert_same(found, in_memory(table, "pairwise").sort("decision", "alternative"))
+
+
+def test_folders_that_say_nothing_of_a_decision_leave_it_without_a_name(tmp_path):
+    for name, table in zip(("decision=q", "decision=__HIVE_DEFAULT_PARTITION__"), [votes(2)] * 2, strict=True):
+        (tmp_path / "votes" / name).mkdir(parents=True)
+        write(table.drop("decision"), tmp_path / "votes" / name / "part.parquet")
+    with pytest.raises(vt.InputError, match=r"part.parquet, row 1: the decision is empty$"):
+        vt.decide_file(tmp_path / "votes", tmp_path / "answers.csv", "pairwise")
+
+
+def test_folders_that_say_different_things_are_refused(tmp_path):
+    for name in ("decision=a", "question=b"):
+        (tmp_path / "votes" / name).mkdir(parents=True)
+        write(votes(1).drop("decision"), tmp_path / "votes" / name / "part.parquet")
+    with pytest.raises(vt.InputError, match=r"b/part.parquet: has other columns than .*; write them alike"):
+        vt.decide_file(tmp_path / "votes", tmp_path / "answers.csv", "pairwise")
+
+
 def test_other_files_of_a_folder_are_counted(tmp_path):
     folder = write(votes(), tmp_path / "votes", 3)
     (folder / "part-2.parquet").rename(folder / "part-2.PARQUET")
@@ -841,7 +885,8 @@ def test_columns_of_lists_are_no_names(tmp_path, role):
 @pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize("rule", ["pairwise", "posterior"])
 @pytest.mark.parametrize("kind", ["many", "one"])
-def test_votes_that_change_on_the_way_are_not_mixed(tmp_path, monkeypatch, rule, kind):
+@pytest.mark.parametrize("change", [pl.DataFrame.reverse, lambda table: table.head(40)], ids=["reversed", "shorter"])
+def test_votes_that_change_on_the_way_are_not_mixed(tmp_path, monkeypatch, rule, kind, change):
     cut_by_voters(monkeypatch, sample=100)
     table = votes() if kind == "many" else one_decision()
     source, out = write(table, tmp_path / "votes.parquet"), tmp_path / "answers.csv"
@@ -849,7 +894,7 @@ def test_votes_that_change_on_the_way_are_not_mixed(tmp_path, monkeypatch, rule,
     def replaced(share):
         if share > 0.1 and not out.with_name("done").exists():
             out.with_name("done").touch()
-            write(table.reverse(), source)
+            write(change(table), source)
 
     with pytest.raises(vt.InputError, match=r"votes.parquet: was changed while it was decided"):
         vt.decide_file(source, out, rule, progress=replaced, **({"sigma": 8.0} if rule == "posterior" else {}))

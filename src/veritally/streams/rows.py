@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+from urllib.parse import unquote
 
 import numpy as np
 import polars as pl
@@ -22,6 +23,10 @@ from veritally.io.text import first_line
 from veritally.io.votes import holds_orders, load
 
 _BATCH = 1 << 19  # rows that are looked at together
+_NOTHING = "__HIVE_DEFAULT_PARTITION__"  # in the name of a folder: the column is empty there
+
+Partition: TypeAlias = dict[str, str | None]
+"""Columns that are the same in all rows of a file, as the folders say that it lies in."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,8 @@ class Rows:
         The names of the columns in one form, with what the files call them.
     cast
         The types of those columns of which files have different ones.
+    partitions
+        What the folders of each file say, such as ``decision=q1``, where they say something.
     others
         How many other files lie in the folder.
     table, place
@@ -51,6 +58,7 @@ class Rows:
     starts: tuple[int, ...]
     columns: Mapping[str, str]
     cast: Mapping[str, Any] = field(default_factory=dict)
+    partitions: tuple[Partition, ...] = ()
     others: int = 0
     table: pl.DataFrame | None = None
     place: Place | None = None
@@ -64,19 +72,20 @@ class Rows:
             files = sorted(own for own in every if own.suffix.lower() == ".parquet")
             if not files:
                 raise InputError(f"{path}: holds no file that ends in .parquet; give a file, or a folder of such files")
-            return replace(cls._of_parquet(str(source), files), others=len(every) - len(files))
+            partitions = [_partition(own.relative_to(path)) for own in files]
+            return replace(cls._of_parquet(str(source), files, partitions), others=len(every) - len(files))
         if path is not None and path.is_file() and _is_parquet(path):
-            return cls._of_parquet(str(source), [path])
+            return cls._of_parquet(str(source), [path], [{}])
         table, place = load(source)
         names = {name: name for name in table.columns}
         return cls(place.name, (), (0, table.height), names, table=table, place=place)
 
     @classmethod
-    def _of_parquet(cls, name: str, files: Sequence[Path]) -> "Rows":
+    def _of_parquet(cls, name: str, files: Sequence[Path], partitions: Sequence[Partition]) -> "Rows":
         lengths, schemas = [], list[dict[str, Any]]()
-        for file in files:
-            lazy = pl.scan_parquet(file)
+        for file, partition in zip(files, partitions, strict=True):
             try:
+                lazy = _scan(file, partition)
                 types = lazy.collect_schema()
                 lengths.append(int(lazy.select(pl.len()).collect().item()))  # as its footer has it
             except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
@@ -90,7 +99,8 @@ class Rows:
             raise InputError(f"{name}: has {len(columns):,} columns; give a row for each voter and alternative instead")
         require_flat(columns.values(), name)
         called = dict(zip(plain_columns(columns, name), columns, strict=True))
-        return cls(name, tuple(files), tuple(accumulate(lengths, initial=0)), called, cast)
+        told = tuple(partitions) if any(partitions) else ()
+        return cls(name, tuple(files), tuple(accumulate(lengths, initial=0)), called, cast, told)
 
     @property
     def height(self) -> int:
@@ -126,14 +136,16 @@ class Rows:
         wanted = {self.columns[name]: name for name in (self.columns if columns is None else columns)}
         if self.table is not None:
             return self.table.slice(start, stop - start).select(by_name(*wanted))
-        parts = []
-        for file, (first, last) in zip(self.files, pairwise(self.starts), strict=True):
+        parts, partitions = [], self.partitions or ({},) * len(self.files)
+        for file, partition, (first, last) in zip(self.files, partitions, pairwise(self.starts), strict=True):
             low, high = max(start, first), min(stop, last)
             if low < high or (start == stop == first):
-                lazy = pl.scan_parquet(file).select(by_name(*wanted)).slice(low - first, high - low)
-                lazy = lazy.cast({column: kind for column, kind in self.cast.items() if column in wanted})
                 try:
+                    lazy = _scan(file, partition).select(by_name(*wanted)).slice(low - first, high - low)
+                    lazy = lazy.cast({column: kind for column, kind in self.cast.items() if column in wanted})
                     parts.append(lazy.collect())
+                    if parts[-1].height != high - low:
+                        raise InputError(f"{file}: has other rows than it had; give the command again")
                 except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
                     raise InputError(f"{file}: cannot be read ({first_line(error)})") from error
         table = parts[0] if len(parts) == 1 else pl.concat(parts)
@@ -166,6 +178,26 @@ class Rows:
         if len(self.files) == 1:
             return Place(self.name, "row", np.asarray(numbers) + 1)
         return Place(self.name, "row", np.asarray(numbers) + 1, parts=(self.starts, tuple(map(str, self.files))))
+
+
+def _scan(file: Path, partition: Partition) -> pl.LazyFrame:
+    """Look at a file; what its folders say is a column where it has none of that name."""
+    lazy = pl.scan_parquet(file, glob=False)
+    if not partition:
+        return lazy
+    known = lazy.collect_schema()
+    own = [pl.lit(text, dtype=pl.String).alias(name) for name, text in partition.items() if name not in known]
+    return lazy.with_columns(own)
+
+
+def _partition(path: Path) -> Partition:
+    """Return what the folders of a file say, as the programs write it that part tables by folders.
+
+    >>> _partition(Path("decision=who%3F/judge=b/part-0.parquet"))
+    {'decision': 'who?', 'judge': 'b'}
+    """
+    said = [folder.partition("=") for folder in path.parts[:-1]]
+    return {unquote(name): None if text == _NOTHING else unquote(text) for name, sign, text in said if sign and name}
 
 
 def _common(column: str, types: Sequence[Any], files: Sequence[Path]) -> Any:

@@ -27,9 +27,19 @@ from veritally.registry import DEFAULT, rule_info
 from veritally.rules.posterior import Posterior
 from veritally.rules.protocol import Rule
 from veritally.streams.columns import Columns
-from veritally.streams.decisions import About, OnError, Part, Task, Votes, about_from_json, answer_table, merged
+from veritally.streams.decisions import (
+    About,
+    OnError,
+    Part,
+    Task,
+    UndecidedError,
+    Votes,
+    about_from_json,
+    answer_table,
+    merged,
+)
 from veritally.streams.first_pass import learn_first, panel_learned_first, share_of_first
-from veritally.streams.job import Job, awaken
+from veritally.streams.job import Job, Reading, awaken
 from veritally.streams.key import key_of
 from veritally.streams.parts import Parts, require_other, require_out
 from veritally.streams.pieces import Piece, Runs, sample
@@ -184,22 +194,22 @@ def decide_file(
     if not rows.height:
         raise InputError(f"{rows.name}: has a header but no rows; it needs a row for each voter and alternative")
     identity = rows.identity
-    found = Columns.of(rows, said)
-    found = found if tie_break in (None, "error") else found.ordered(rows)
-    work = (identity, found.said, asked, strict, on_error, panel, known)
-    with Parts(file, key_of(work, asked["rule"], parameters)) as parts, executing(number, given) as others:
-        here = given is None
-        if here and others is not None and rows.height > _ROWS:
-            awaken(others, number)
-        with listening(progress), stretch(0, _LOOK):
-            runs = None if found.decision is None else Runs.of(rows, found.decision)
-        job = Job(rows, found, identity, asked, strict, parts, others, here, progress)
-        try:
+    try:
+        found = Columns.of(rows, said)
+        found = found if tie_break in (None, "error") else found.ordered(rows)
+        work = (identity, found.said, asked, strict, on_error, panel, known)
+        with Parts(file, key_of(work, asked["rule"], parameters)) as parts, executing(number, given) as others:
+            here = given is None
+            if here and others is not None and rows.height > _ROWS:
+                awaken(others, number)
+            with listening(progress), stretch(0, _LOOK):
+                runs = None if found.decision is None else Runs.of(rows, found.decision)
+            job = Job(rows, found, identity, asked, strict, parts, others, here, progress)
             written = _decide(job, runs, panel, known, on_error)
             return replace(written, files=len(rows.files), other_files=rows.others)
-        except InputError:
-            rows.require(identity)  # else what is wrong may be that they are others by now
-            raise
+    except Exception:
+        rows.require(identity)  # whatever goes wrong then, it may be because they are others by now
+        raise
 
 
 def _decide(
@@ -233,6 +243,19 @@ def _nameless(rows: Rows, column: str) -> InputError:
     return InputError(f"{rows.name}: has a header but no rows; it needs a row for each voter and alternative")
 
 
+def _first_undecided(job: Job, runs: Runs, task: Task, error: UndecidedError) -> InputError:
+    """Return what is wrong with the first decision of the file about which nothing can be asked.
+
+    Where rows of a decision do not stand together, it is the one that was met.
+    """
+    for piece in runs.pieces(_ROWS) if runs.together else ():
+        try:
+            task.sound(Reading(job.rows, task).votes(piece))
+        except InputError as first:
+            return first
+    return error
+
+
 def _require_no_panel(panel: Any, name: str) -> None:
     """Refuse a panel where there is one decision."""
     if panel is not None:
@@ -245,14 +268,17 @@ def _decide_many(
     """Decide many decisions, in pieces of whole ones."""
     parts = job.parts
     begun, learned = _LOOK, None
-    if panel == "learn":
-        begun = _LEARNED
-        with listening(job.progress), stretch(_LOOK, begun):
-            learned = panel = panel_learned_first(job.rows, runs, task, known, parts)
-    task = replace(task, panel=panel)
-    ready = begun + (1 - begun) * share_of_first(task, len(runs.names), workers_of(job.executor))
-    with listening(job.progress), stretch(begun, ready):
-        first, task = learn_first(job.rows, job.columns, runs, task)
+    try:
+        if panel == "learn":
+            begun = _LEARNED
+            with listening(job.progress), stretch(_LOOK, begun):
+                learned = panel = panel_learned_first(job.rows, runs, task, known, parts)
+        task = replace(task, panel=panel)
+        ready = begun + (1 - begun) * share_of_first(task, len(runs.names), workers_of(job.executor))
+        with listening(job.progress), stretch(begun, ready):
+            first, task = learn_first(job.rows, job.columns, runs, task)
+    except UndecidedError as error:  # of some decision
+        raise _first_undecided(job, runs, task, error) from error
     begun = ready if runs.together else ready + (1 - ready) * _TOGETHER
     with listening(job.progress), stretch(ready, begun):
         pieces = job.cut(task.key, runs, _ROWS_OF_SEARCHES if first.info.iterative else _ROWS)
