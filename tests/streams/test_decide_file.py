@@ -267,6 +267,21 @@ def test_noise_is_pooled_from_the_first_pass_on(tmp_path):
     assert_same(pl.read_parquet(tmp_path / "answers.parquet"), in_memory(table, scale="pooled"), 1e-6)
 
 
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("order", ["together", "scattered"])
+def test_noise_is_that_in_memory_where_some_of_the_decisions_tell_it(tmp_path, order):
+    """Both look at the same 256 of 300, evenly spaced in the order in which decisions first appear."""
+    table = votes(300)
+    table = table if order == "together" else table.sample(fraction=1, shuffle=True, seed=3)
+    written = vt.decide_file(write(table, tmp_path / "votes"), tmp_path / "answers.parquet")
+    assert written.pooled_noise[0].decisions == 300
+    found = pl.read_parquet(tmp_path / "answers.parquet").sort("decision", "alternative")
+    expected = in_memory(table, scale="pooled").sort("decision", "alternative")
+    np.testing.assert_allclose(found["score"].to_numpy(), expected["score"].to_numpy(), atol=1e-12)
+    if order == "together":  # else names come in another order in a piece, and draws of chances with them
+        np.testing.assert_array_equal(found["p_best"].to_numpy(), expected["p_best"].to_numpy())
+
+
 def judged(decisions=120):
     """Votes on two, of three voters of whom the third mostly says the opposite."""
     random = np.random.default_rng(5)
@@ -387,7 +402,11 @@ def test_a_column_of_decisions_that_is_empty_throughout_is_refused_as_in_memory(
 
 
 def test_the_row_without_a_decision_is_named_by_the_name_of_its_column(tmp_path):
-    rows = [(f"judge {i}", f"q{d}" if d < 30 else None, "yes" if (i + d) % 3 else "no") for d in range(40) for i in (0, 1, 2)]
+    rows = [
+        (f"judge {i}", f"q{d}" if d < 30 else None, "yes" if (i + d) % 3 else "no")
+        for d in range(40)
+        for i in (0, 1, 2)
+    ]
     table = pl.DataFrame(rows, schema=["judge", "question", "verdict"], orient="row")
     source = write(table, tmp_path / "votes.parquet")
     with pytest.raises(vt.InputError) as told:

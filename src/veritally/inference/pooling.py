@@ -24,7 +24,16 @@ from veritally.votes.ballots import Ballots
 
 POOLED = 20  # decisions of a kind, from which on their noise is pooled where that is asked
 _UNLIKE = 1.5  # standard deviation of the logarithm from which on decisions tell each other nothing: other units, say
-_TELLING = 256  # of them that tell it
+TELLING = 256  # of them that tell it
+
+
+def evenly(number: int, most: int) -> Array:
+    """Return the places of so many of a number of things, or of all, evenly spaced in their order.
+
+    >>> evenly(10, 4)
+    array([0, 3, 6, 9])
+    """
+    return np.unique(np.linspace(0, number - 1, min(number, most)).astype(int))
 
 
 def pool(ballots: Ballots, given: Assumptions) -> dict[str, PooledNoise]:
@@ -43,7 +52,7 @@ def _pool_alike(ballots: Ballots, given: Assumptions) -> PooledNoise | None:
     level = ballots.level()
     ballots = ballots if level is None else ballots.shifted(-level)
     number = len(ballots.mask)
-    chosen = np.unique(np.linspace(0, number - 1, min(number, _TELLING)).astype(int))
+    chosen = evenly(number, TELLING)
     few, kind = some_voters(ballots.map(itemgetter(chosen))), kind_of(ballots)
     sigma, freedom = known_sigma(few, given)
     if number < POOLED or (sigma is not None and given.tau is not None):

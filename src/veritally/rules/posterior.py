@@ -16,7 +16,7 @@ from veritally.inference.blend import NEGLIGIBLE, blended, probabilities
 from veritally.inference.dispersion import log_typical_count
 from veritally.inference.mixture import PosteriorMixture, grouped, joined
 from veritally.inference.noise import Assumptions
-from veritally.inference.pooling import pool
+from veritally.inference.pooling import TELLING, evenly, pool
 from veritally.inference.posterior import infer, infer_mode, most_probable
 from veritally.inference.propagation import Estimate, means_without, moments, pulls
 from veritally.inference.sampling import believe, normal_p_best
@@ -39,7 +39,6 @@ _STRENGTH_PRIOR = (0.34, 0.22, 0.18, 0.13, 0.09, 0.04)  # so that groups that do
 _LENIENCIES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 1e2, 1e3, 1e4)  # variances over that of a typical mean
 _LENIENCY_PRIOR = (0.36, 0.09, 0.09, 0.09, 0.09, 0.09, 0.09, 0.04, 0.03, 0.03)
 _FALLEN = 8.0  # log-evidence, from the highest on: beyond, larger leniencies need not be tried
-_TELLING = 256  # decisions that tell what is common to all
 _CELLS = 300_000  # voters × alternatives² of all decisions that are inferred at once, at several strengths
 
 
@@ -402,8 +401,7 @@ def _some_decisions(ballots: Ballots) -> Ballots:
     """Return some decisions of many, evenly chosen, along one axis."""
     batch = ballots.mask.shape[:-1]
     flat = ballots.map(lambda x: x.reshape(math.prod(batch), *x.shape[len(batch) :]))
-    chosen = np.unique(np.linspace(0, len(flat.mask) - 1, min(len(flat.mask), _TELLING)).astype(int))
-    return flat.map(itemgetter(chosen))
+    return flat.map(itemgetter(evenly(len(flat.mask), TELLING)))
 
 
 def _posterior_of(fit: Fit) -> PosteriorMixture:

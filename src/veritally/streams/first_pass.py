@@ -10,6 +10,7 @@ import polars as pl
 
 from veritally.decide import Question, pools_noise
 from veritally.errors import InputError, InputWarning
+from veritally.inference.pooling import TELLING
 from veritally.learning import learn_panel
 from veritally.panel.files import read_panel
 from veritally.panel.learned import LearnedPanel
@@ -20,7 +21,6 @@ from veritally.streams.parts import Parts
 from veritally.streams.pieces import Runs, sample
 from veritally.streams.rows import Rows
 
-_TELLING = 256  # decisions from which is learned what concerns all
 _LOOKED_AT = 8  # decisions by which it is found out whether the rule can use the votes
 _MOST_TRIED = 4_096  # where none of these decisions can be decided, all are taken to be so
 _TO_LEARN = 1_000  # decisions without answers from which a panel is learned
@@ -28,7 +28,7 @@ _TO_LEARN = 1_000  # decisions without answers from which a panel is learned
 
 def share_of_first(task: Task, decisions: int, workers: int) -> float:
     """Return what share of the work it is to learn what concerns all decisions: about as if some were decided here."""
-    some = _TELLING if pools_noise(task.rule, task.parameters, task.panel, decisions) else _LOOKED_AT
+    some = TELLING if pools_noise(task.rule, task.parameters, task.panel, decisions) else _LOOKED_AT
     return some / (some + decisions / workers)
 
 
@@ -76,7 +76,7 @@ def learn_first(rows: Rows, columns: Columns, runs: Runs, task: Task) -> tuple[Q
     task = _by_name(rows, columns, task)
     decisions = len(runs.names)
     with _quiet():
-        some = _some(rows, runs, task, _TELLING if task.rule.iterative else _LOOKED_AT)
+        some = _some(rows, runs, task, TELLING if task.rule.iterative else _LOOKED_AT)
         first = task.question(some)
         _require_independent(first)
         if pools_noise(first.info, first.parameters, task.panel, decisions):

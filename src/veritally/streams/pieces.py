@@ -17,6 +17,7 @@ import polars as pl
 from veritally.arrays import Array
 from veritally.errors import InputError
 from veritally.files import write_whole
+from veritally.inference.pooling import evenly
 from veritally.progress import report
 from veritally.streams.rows import Rows
 
@@ -84,9 +85,8 @@ class Runs:
 
     @cached_property
     def names(self) -> Array:
-        """The hashes of all different names, in order of size."""
-        ordered = np.sort(self.hashes)
-        return ordered[np.diff(ordered, prepend=~ordered[:1]) != 0]
+        """The hashes of all different names, in the order in which they first appear."""
+        return self.hashes[pl.Series(self.hashes).is_first_distinct().to_numpy()]
 
     @property
     def together(self) -> bool:
@@ -168,11 +168,11 @@ def _cut(tables: Iterable[pl.DataFrame], together: int, folder: Path) -> None:
 
 
 def sample(rows: Rows, column: str, runs: Runs, most: int, also: Collection[str] = ()) -> tuple[pl.DataFrame, Array]:
-    """Return all rows of some names, and their numbers: of those of the smallest hash, which is by chance, and others.
+    """Return all rows of so many names, evenly spaced in the order in which they appear, and the numbers of the rows.
 
     ``also`` are names that are wanted beside them.
     """
-    chosen = runs.hashes <= runs.names[:most][-1]
+    chosen = np.isin(runs.hashes, runs.names[evenly(len(runs.names), most)])
     if also:
         chosen |= _called(rows, column, runs, also)
     starts, lengths = runs.starts[chosen], runs.lengths[chosen]
