@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from itertools import count
 
 import numpy as np
@@ -141,6 +142,12 @@ def test_a_file_is_decided_to_the_same_bytes_also_when_a_worker_is_killed(cluste
     assert result.exit_code == 0
     assert others.read_bytes() == (tmp_path / "alone.parquet").read_bytes()
     assert "with --cluster leave it out" in CliRunner().invoke(cli, [*line, "--cluster", "x", "--workers", "2"]).output
+
+
+def test_nothing_is_said_of_large_pieces(cluster):
+    with connected(cluster.address) as executor, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert executor.submit(len, bytes(12_000_000)).result() == 12_000_000
 
 
 def test_a_group_is_composed_alike(cluster):

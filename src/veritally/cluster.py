@@ -100,7 +100,9 @@ class _Cluster(Executor):
             self._waiting.add(made)
         if self._lost is None:
             try:
-                theirs = self._executor.submit(function, *arguments, **named)
+                with warnings.catch_warnings():  # rows of votes are sent once, which is no reason to send them before
+                    warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+                    theirs = self._executor.submit(function, *arguments, **named)
             except (TypeError, pickle.PicklingError) as error:
                 with self._lock:
                     self._waiting.discard(made)
