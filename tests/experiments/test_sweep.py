@@ -176,12 +176,19 @@ def test_bands_are_two_standard_errors():
     assert high > 7
 
 
+def test_a_single_level_has_bars_of_two_standard_errors():
+    ax = Figure().subplots()
+    draw_lines(ax, [Line("a", [1], [4], [0.5], "black")])
+    (bar,) = ax.containers[0].lines[2]
+    np.testing.assert_allclose(bar.get_segments()[0], [[1, 3], [1, 5]])
+
+
 @pytest.mark.parametrize("width", [3.3, 8])
 def test_a_picture_is_as_wide_as_was_asked(sweep, tmp_path, width):
     sweep.plot(tmp_path / "sweep.svg", width=width)
     drawn = (tmp_path / "sweep.svg").read_text()
     assert f'width="{72 * width:g}pt"' in drawn
-    assert set(RULES) <= set(re.findall("<!-- (.*?) -->", drawn))
+    assert {*RULES, sweep.about} <= set(re.findall("<!-- (.*?) -->", drawn))
     with pytest.raises(vt.InputError, match="the width of a picture in inches"):
         sweep.plot(tmp_path / "sweep.svg", width=0.1)
 

@@ -52,7 +52,10 @@ def picture(width: float, rows: int, ratio: float = 0.69, **settings: Any) -> It
 
 
 def draw_lines(ax: Any, lines: Sequence[Line], marker: str = "o") -> None:
-    """Draw lines with bands of two standard errors to each side, on log axes where the numbers span much."""
+    """Draw lines with bands of two standard errors to each side, on log axes where the numbers span much.
+
+    Where a line is one point, it has a bar instead.
+    """
     width = letters(ax.figure.get_figwidth()) / 7.5
     for line in lines:
         ax.plot(line.x, line.y, line.style, color=line.colour, linewidth=width, marker=marker, markersize=2 * width)
@@ -65,7 +68,11 @@ def draw_lines(ax: Any, lines: Sequence[Line], marker: str = "o") -> None:
         ax.set_yscale("log")
         low = max(float(np.nanmin(y - half)), float(np.nanmin(y)) / 2) / _MARGIN  # bands may go below 0
     for line, lower, upper in zip(lines, np.maximum(y - half, low), y + half, strict=True):
-        ax.fill_between(line.x, lower, upper, color=line.colour, alpha=0.15, linewidth=0)
+        if len(line.x) == 1:  # a band over one point could not be seen
+            reach = [np.subtract(line.y, lower), np.subtract(upper, line.y)]
+            ax.errorbar(line.x, line.y, yerr=reach, fmt="none", color=line.colour, capsize=2 * width, linewidth=width)
+        else:
+            ax.fill_between(line.x, lower, upper, color=line.colour, alpha=0.15, linewidth=0)
     ax.set_ylim(low, high)
 
 

@@ -118,6 +118,7 @@ class Sweep:
         """
         require_picture(path)
         with picture(width, len(self.rules)) as (figure, ax):
+            figure.suptitle(self.about, x=0.01, ha="left", fontsize="medium")
             _draw(self, ax)
             write_picture(figure, path)
 
