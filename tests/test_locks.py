@@ -49,6 +49,23 @@ def test_processes_that_come_and_go_never_meet(tmp_path):
     assert number.read_text() == "150"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits")
+def test_a_full_disk_is_a_sentence(tmp_path):
+    """A limit on the size of files stands for it, in a process of its own."""
+    code = (
+        "import resource, signal, sys; from pathlib import Path; from veritally.locks import held\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        "from veritally import InputError\n"
+        "try: held(Path(sys.argv[1])).__enter__()\n"
+        "except InputError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "work")], capture_output=True, text=True)
+    assert done.stdout.startswith(f"{tmp_path / 'work'}: cannot be written (")
+    assert done.stderr == ""
+    assert not list(tmp_path.iterdir())
+
+
 def test_where_nothing_can_be_written(tmp_path):
     with pytest.raises(vt.InputError, match="cannot be written"):
         held(tmp_path / "missing" / "work").__enter__()

@@ -27,8 +27,7 @@ def write_together(files: Mapping[Path, bytes]) -> None:
     path = Path()
     try:
         for path, data in files.items():
-            if path.is_dir():
-                raise InputError(f"{path}: is a folder; name a file")
+            require_no_other(path)
             parts[path] = Path(os.path.realpath(path)).with_name(f".{secrets.token_hex(8)}.part")
             with parts[path].open("xb") as file:
                 file.write(data)
@@ -43,6 +42,14 @@ def write_together(files: Mapping[Path, bytes]) -> None:
     finally:
         for part in parts.values():
             part.unlink(missing_ok=True)
+
+
+def require_no_other(path: Path) -> None:
+    """Refuse a name, or a link to it, of what is there and is no file."""
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; name a file")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: is a device, a pipe or a socket; name a file")
 
 
 def refuse_to_replace(path: Path, is_ours: Callable[[Path], bool]) -> None:

@@ -43,14 +43,19 @@ def held(path: Path) -> Iterator[None]:
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
     try:
-        file.truncate(0)
-        file.write(f"process {os.getpid()} on {platform.node()} since {time.strftime('%Y-%m-%d %H:%M:%S')}".encode())
-        file.flush()
+        try:
+            file.truncate(0)
+            since = time.strftime("%Y-%m-%d %H:%M:%S")
+            file.write(f"process {os.getpid()} on {platform.node()} since {since}".encode())
+            file.flush()
+        except OSError as error:  # of a disk that is full
+            raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
         yield
     finally:
         with suppress(OSError):  # Windows removes no open file; the lock is what counts
             lock.unlink()
-        file.close()
+        with suppress(OSError):  # what could not be written is tried again
+            file.close()
 
 
 def _locked(lock: Path, path: Path) -> BinaryIO:

@@ -1,6 +1,8 @@
 """Files of any size: the same answers as in memory, whatever the cut, the order of rows, the workers, or the fate."""
 
 import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -799,15 +801,28 @@ def test_answers_have_any_form(tmp_path, name):
     assert_same(read(tmp_path / name), in_memory(votes(), "pairwise"))
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes")
+@pytest.mark.parametrize("linked", [False, True], ids=["itself", "by a link"])
+def test_what_is_no_file_is_never_replaced(tmp_path, linked):
+    out, pipe = tmp_path / "answers.csv", tmp_path / ("pipe" if linked else "answers.csv")
+    os.mkfifo(pipe)
+    if linked:
+        out.symlink_to(pipe)
+    with pytest.raises(vt.InputError, match=r"answers.csv: is a device, a pipe or a socket; name a file$"):
+        vt.decide_file(votes(), out, "pairwise", force=True)
+    assert pipe.is_fifo()
+    assert not out.with_name("answers.csv.parts").exists()
+
+
 LIMITED = """
 import resource, signal, sys
 import veritally as vt
 from veritally.streams import run
 run._ROWS = 100
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-limit = int(sys.argv[3])
+limit, begun = int(sys.argv[3]), float(sys.argv[4])
 def full(share):
-    if share > 0.5:
+    if share >= begun:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 try:
     vt.decide_file(sys.argv[1], sys.argv[2], "pairwise", progress=full)
@@ -821,12 +836,16 @@ def test_a_full_disk_is_a_sentence_and_leaves_the_former_file(tmp_path):
     source, out = write(votes(), tmp_path / "votes"), tmp_path / "answers.csv"
     vt.decide_file(source, out, "borda")
     former = out.read_bytes()
-    for limit in (10, 4000):  # in the parts, and in the whole
-        command = [sys.executable, "-c", LIMITED, str(source), str(out), str(limit)]
+    parts = tmp_path / "answers.csv.parts"
+    for limit, begun in ((10, 0), (10, 0.5), (4000, 0.5)):  # in the first part, in another, and in the whole
+        command = [sys.executable, "-c", LIMITED, str(source), str(out), str(limit), str(begun)]
         printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         assert len(printed.splitlines()) == 1
         assert "cannot be written" in printed
+        assert printed.endswith(f"; what is finished is kept in {parts}\n") == (begun > 0)
+        assert parts.exists() == (begun > 0)
         assert out.read_bytes() == former
+        shutil.rmtree(parts, ignore_errors=True)
 
 
 def test_a_file_that_another_process_writes_is_refused(tmp_path):
@@ -953,6 +972,7 @@ def test_the_command_says_how_to_go_on_where_that_helps(tmp_path, monkeypatch, e
     result = CliRunner().invoke(cli, ["decide", str(source), *line])
     assert result.exit_code != 0
     assert ("to resume, give the same command again" in result.stderr) == resumable
+    assert "Aborted" not in result.stderr
     assert ("% is done and kept in" in result.stderr) == resumable
 
 

@@ -17,7 +17,7 @@ import polars as pl
 
 from veritally.checks import usable_path
 from veritally.errors import InputError
-from veritally.files import refuse_to_replace, write_whole
+from veritally.files import refuse_to_replace, require_no_other, write_whole
 from veritally.io.text import first_line
 from veritally.likelihood.votes import LikelihoodSums
 from veritally.locks import held
@@ -70,6 +70,7 @@ class Parts:
                 self.folder.mkdir(exist_ok=True)
             except OSError as error:
                 raise InputError(f"{self.folder}: cannot be written ({error.strerror or error})") from error
+            stack.callback(self._leave)
             write_whole(self.folder / self._key, b"")
             self._open = stack.pop_all()
 
@@ -93,15 +94,15 @@ class Parts:
 
     def add(self, index: int, part: Part) -> None:
         """Keep a finished part, which is there once its note is."""
-        write_whole(self._part(index), part.table)
-        write_whole(self._note(index), json.dumps(part.note).encode())
+        self._write(self._part(index), part.table)
+        self._write(self._note(index), json.dumps(part.note).encode())
 
     def keep(self, task: Pass, index: int, found: Survey | LikelihoodSums) -> None:
         """Keep what a pass over voters found in a piece."""
         arrays = found.arrays() if isinstance(found, Survey) else found._asdict()
         buffer = io.BytesIO()
         np.savez(buffer, **{name: x for name, x in arrays.items() if x is not None})
-        write_whole(self._found(task, index), buffer.getvalue())
+        self._write(self._found(task, index), buffer.getvalue())
 
     def kept(self, task: Pass, index: int) -> Survey | LikelihoodSums | None:
         """Return what is kept of that; None if it is to be found."""
@@ -136,8 +137,7 @@ class Parts:
             part.replace(goal)
         except (OSError, pl.exceptions.PolarsError) as error:
             problem = getattr(error, "strerror", None) or first_line(error)
-            kept = f"what is finished is kept in {self.folder}"
-            raise InputError(f"{self.out}: cannot be written ({problem}); {kept}") from error
+            raise InputError(f"{self.out}: cannot be written ({problem}){self._kept}") from error
         finally:
             part.unlink(missing_ok=True)
         self._remove()
@@ -159,10 +159,24 @@ class Parts:
         return self
 
     def __exit__(self, *_: object) -> None:
-        finished = any(path.suffix in _FINISHED for path in self.folder.glob("*")) or (self.rows / COMPLETE).exists()
-        if self.folder.exists() and not finished:
-            self._remove()
         self._open.close()
+
+    @property
+    def _kept(self) -> str:
+        """Where what is finished is kept, to be said with what went wrong; nothing if there is none."""
+        finished = any(path.suffix in _FINISHED for path in self.folder.glob("*")) or (self.rows / COMPLETE).exists()
+        return f"; what is finished is kept in {self.folder}" if finished else ""
+
+    def _leave(self) -> None:
+        """Remove the folder if nothing in it is finished."""
+        if self.folder.exists() and not self._kept:
+            self._remove()
+
+    def _write(self, path: Path, data: bytes) -> None:
+        try:
+            write_whole(path, data)
+        except InputError as error:
+            raise InputError(f"{error}{self._kept}") from error
 
 
 def _alike(parts: Iterable[pl.LazyFrame]) -> list[pl.LazyFrame]:
@@ -185,8 +199,7 @@ def require_out(out: Path, source: Any, force: bool) -> None:
     """Refuse what cannot be written, or is in the folder that is read, before there is any work to lose."""
     if out.suffix.lower() not in _SINKS:
         raise InputError(f"{out}: cannot tell the format from the suffix; use one of {', '.join(_SINKS)}")
-    if out.is_dir():
-        raise InputError(f"{out}: is a folder; name a file")
+    require_no_other(out)
     if not out.parent.is_dir():
         raise InputError(f"{out}: cannot be written (there is no folder {out.parent})")
     folder = source if isinstance(source, str | PathLike) and Path(source).is_dir() else None
