@@ -379,6 +379,13 @@ def test_check_says_what_was_understood(file):
     ]
 
 
+def test_check_writes_large_numbers_as_the_other_commands_do(file):
+    rows = "".join(f"q{d},{name},{rank}\n" for d in range(1200) for name, rank in (("A", 1), ("B", 2)))
+    output = run("check", file("decision,alternative,rank,voter\n" + rows.replace("\n", ",v\n"))).output
+    assert "Decisions:     1,200\n" in output
+    assert "Votes:         rankings: 1,200 complete\n" in output
+
+
 def test_check_says_what_is_odd(file):
     text = "voter,alternative,rank,count\nu,A,1,5\nu,B,1,5\nv,A,1,5\nv,B,2,90000\nw,A,,5\nv,C,3,1\nv,D,,0\n"
     text += "V,A,1,5\nV,B,2,5\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from veritally.cli.progress import progress_bar
-from veritally.cli.screen import say
+from veritally.cli.screen import say, stop
 from veritally.cluster import connected
 from veritally.errors import InputError, InputNote, InputWarning, LostError
 from veritally.panel.verdicts import sentences
@@ -42,10 +42,14 @@ def decide_to_file(file: str, out: str, others: Mapping[str, Any], cluster: str 
     try:
         with connected(cluster) as executor, progress_bar(f"Deciding {Path(file).name}") as show:
             written = decide_file(file, out, **asked, executor=executor, progress=report)
-    except (KeyboardInterrupt, LostError):
+    except (KeyboardInterrupt, LostError) as error:
         kept = folder_of(Path(out))
-        if kept.exists():
-            say(f"{done:.0%} is done and kept in {kept}; to resume, give the same command again", err=True)
+        if not kept.exists():
+            raise
+        text = f"{done:.0%} is done and kept in {kept}; to resume, give the same command again"
+        if isinstance(error, KeyboardInterrupt):
+            stop(text)
+        say(text, err=True)
         raise
     for note in _first_of_each(written.notes):
         warnings.warn(note, InputNote, stacklevel=1)

@@ -16,7 +16,7 @@ from veritally.cli.options import (
 )
 from veritally.cli.progress import progress_bar, working
 from veritally.cli.saving import require_files
-from veritally.cli.screen import say
+from veritally.cli.screen import say, stop
 from veritally.cluster import connected
 from veritally.errors import InputError, InputNote
 from veritally.io.votes import read
@@ -120,8 +120,7 @@ def panel(
             )
     except KeyboardInterrupt:
         kept = "nothing is kept; with --out it could go on later" if state is None else "repeat the command to go on"
-        say(f"Stopped; {kept}", err=True)
-        raise
+        stop(f"Stopped; {kept}")
     if out is not None:
         learned.write(out)
         say(f"Saved {out}", err=True)

@@ -16,7 +16,7 @@ from veritally.cli.options import (
     workers_option,
 )
 from veritally.cli.progress import progress_bar
-from veritally.cli.screen import say
+from veritally.cli.screen import say, stop
 from veritally.cluster import connected
 from veritally.errors import InputError
 
@@ -101,8 +101,7 @@ def reproduce(
             )
     except KeyboardInterrupt:
         done = f"{max(shares, default=0):.0%} is done and kept in {out}"
-        say(f"{done}; to resume, give the same command again", err=True)
-        raise
+        stop(f"{done}; to resume, give the same command again")
     except InputError as error:
         if cluster is None or not shares:
             raise

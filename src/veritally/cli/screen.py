@@ -2,7 +2,7 @@
 
 import errno
 import os
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 import rich.text
@@ -34,6 +34,12 @@ class Screen(Console):
 def say(text: str, err: bool = False) -> None:
     """Print a line that may have names in it; nothing if the stream is closed."""
     click.echo(visible(text), err=err)
+
+
+def stop(text: str) -> NoReturn:
+    """Say what is kept where somebody has pressed Ctrl-C, and end with its code, without the word that click has."""
+    say(text, err=True)
+    raise click.exceptions.Exit(1)
 
 
 def fitted(console: Console, table: Table, names: list[Column], spare: list[Column]) -> Table:

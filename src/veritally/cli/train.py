@@ -8,7 +8,7 @@ import click
 
 from veritally.cli.options import force_option, make_scenario, noise_options
 from veritally.cli.progress import progress_bar
-from veritally.cli.screen import say
+from veritally.cli.screen import say, stop
 from veritally.errors import quoted
 
 _EXAMPLES = """\b
@@ -139,7 +139,7 @@ def train(
             model = train_(path, scenario, held_out=held_out, force=force, progress=progress, **recipe)
     except KeyboardInterrupt:
         if checkpoint.exists() or path.exists():
-            click.echo("What is done is kept; to resume, give the same command again", err=True)
+            stop("What is done is kept; to resume, give the same command again")
         raise
     if plot is not None:
         from veritally.plots import save_curve

@@ -63,12 +63,12 @@ class Description:
     def _standing(self) -> str:
         """Say so where ballots stand for other numbers of voters than one each."""
         number = sum(self.ballots.values())
-        return "" if self.multiplicity == number else f"; {number} ballots stand for {self.multiplicity:g}"
+        return "" if self.multiplicity == number else f"; {number:,} ballots stand for {_number(self.multiplicity)}"
 
     def lines(self) -> list[tuple[str, str]]:
         """Return labels and texts for people to read."""
         low, median, high = self.counts
-        shapes = ", ".join(f"{number} {shape}" for shape, number in self.ballots.items() if number)
+        shapes = ", ".join(f"{number:,} {shape}" for shape, number in self.ballots.items() if number)
         counts = (
             f"all {low:g}, so that no voter counts for more than another"
             if low == high
@@ -76,7 +76,7 @@ class Description:
         )
         facts = {"Values": self.values, "Counts": counts, "Groups": self.groups, "Items": self.items}
         return [
-            ("Decisions", str(self.decisions)),
+            ("Decisions", f"{self.decisions:,}"),
             ("Voters", _span(self.voters) + self._standing),
             ("Alternatives", _span(self.alternatives)),
             ("Votes", f"{self.kind}: {shapes}"),
@@ -141,7 +141,7 @@ def _groups(profile: Profile) -> str | None:
     members = _span(_range(list(sizes.values())))
     voters_each = f"of {members} voter{'' if members == '1' else 's'}"
     alone = len(voters) - sizes.total()
-    return f"{len(sizes)}, {voters_each}" + (f"; {alone} in none" if alone else "")
+    return f"{len(sizes):,}, {voters_each}" + (f"; {alone:,} in none" if alone else "")
 
 
 def _items(profile: Profile) -> str | None:
@@ -153,7 +153,7 @@ def _items(profile: Profile) -> str | None:
         *zip(items.decisions or (None,) * len(items.voters), items.alternatives, items.items.tolist(), strict=True)
     }
     looks = float(items.times.sum())
-    text = f"{len(np.unique(items.items))}, looked at {looks / len(cells):.3g} times for each alternative on average"
+    text = f"{len(np.unique(items.items)):,}, looked at {looks / len(cells):.3g} times for each alternative on average"
     return text if items.share is None else f"{text}; {items.share:.0%} of the noise of a look comes from the item"
 
 
@@ -261,4 +261,8 @@ def _range(sizes: list[int]) -> tuple[int, int]:
 
 def _span(sizes: tuple[int, int]) -> str:
     low, high = sizes
-    return str(low) if low == high else f"{low} to {high}"
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _number(number: float) -> str:
+    return f"{number:,.0f}" if number == round(number) and number < _PLAIN else f"{number:g}"
