@@ -231,6 +231,21 @@ def test_what_cannot_be_combined_is_said(ask, message):
     assert "\n" not in str(told.value)
 
 
+@pytest.mark.parametrize(
+    ("said", "verdict", "verdicts"),
+    [
+        (["C", "c", "C"], "C", {"C", "I"}),
+        (["I", "i", "C"], "I", {"C", "I"}),
+        (["c", "c", "c"], "c", {"c", "another verdict"}),  # may be the choice of an answer
+        (["C", "c", "d"], None, {"C", "c", "d"}),
+    ],
+)
+def test_small_letters_are_grades_only_beside_grades(said, verdict, verdicts):
+    score = combined()([Score(value=one) for one in said])
+    assert score.value == verdict or (verdict is None and math.isnan(score.value))
+    assert set(score.metadata["probabilities"]) == verdicts
+
+
 def test_other_words_are_alternatives():
     score = combined(verdicts=["good", "bad", "ugly"])(graded("ugly", "ugly", "bad"))
     assert score.value == "ugly"

@@ -13,6 +13,10 @@ class InputError(ValueError):
         super().__init__(" ".join(message.splitlines()))  # a name in it may have line breaks
 
 
+class EmptyError(InputError):
+    """There are no votes: nothing stands in any row."""
+
+
 class LostError(InputError):
     """Those who worked were lost on the way: the same input may do another time."""
 

@@ -94,7 +94,8 @@ def combined(
         if len(names) != len(scores):
             many = f"{len(scores)} of {len(names)} graders have a score, and it is not known which"
             return _unscored(f"{many}; a grader that has no verdict must return a score of NaN, not None", {})
-        votes = {name: _verdict(score.value, possible) for name, score in zip(names, scores, strict=True)}
+        values = _as_grades([score.value for score in scores], possible)
+        votes = {name: _verdict(value, possible) for name, value in zip(names, values, strict=True)}
         texts = {name: own.explanation for name, own in zip(names, scores, strict=True) if own.explanation}
         record: dict[str, Any] = {"votes": votes, "explanations": texts}
         if all(vote is None for vote in votes.values()):
@@ -150,7 +151,9 @@ def read_log(
     renamed = graders if isinstance(graders, Mapping) or graders is None else {name: name for name in graders}
     said: dict[str, dict[str, Verdict]] = {}
     for sample in samples:
-        found = {name: _verdict(value, verdicts) for name, value in _votes(sample).items() if _is_taken(name, renamed)}
+        taken = {name: value for name, value in _votes(sample).items() if _is_taken(name, renamed)}
+        values = _as_grades(list(taken.values()), verdicts)
+        found = {name: _verdict(value, verdicts) for name, value in zip(taken, values, strict=True)}
         own = {name if renamed is None else renamed[name]: vote for name, vote in found.items() if vote is not None}
         if own:
             said[f"{sample.id}, epoch {sample.epoch}" if several else str(sample.id)] = own
@@ -192,6 +195,17 @@ def _possible(verdicts: Sequence[Verdict] | None, panel: AnyPanel | None) -> lis
     if verdicts is None and isinstance(panel, LearnedPanel) and panel.role_source == "alternatives":
         return list(panel.roles)
     return None if verdicts is None else _different(verdicts, "verdicts")
+
+
+def _as_grades(values: Sequence[Value], possible: Sequence[Verdict] | None) -> list[Value]:
+    """Take small letters for the grades C, I, P and N where a grader of the same sample has one of these.
+
+    Where none has, or some say another word, a small letter may be anything, such as the choice of an answer.
+    """
+    words = {value for value in values if isinstance(value, str)}
+    if possible is not None or not words & _GRADES or not {word.upper() for word in words} <= _GRADES:
+        return list(values)
+    return [value.upper() if isinstance(value, str) else value for value in values]
 
 
 def _verdict(value: Value, possible: Sequence[Verdict] | None) -> Verdict | None:

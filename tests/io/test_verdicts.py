@@ -199,6 +199,96 @@ def test_one_word_for_each_question_is_a_favourite_among_the_words(tmp_path, suf
     assert profile.decision(0).ranks[:, 0].tolist() == [1.0, 2.0, 2.0]
 
 
+def spoilt(number=1, text="ERROR: timeout"):
+    """A log of 300 verdicts, of which some are another text, and as many are empty."""
+    rows = words(questions=100)
+    for row in rows[:number]:
+        row["verdict"] = text
+    for row in rows[number : 2 * number]:
+        row["verdict"] = None
+    return rows
+
+
+def test_an_error_message_among_verdicts_is_pointed_out(tmp_path):
+    log = tmp_path / "log.jsonl"
+    log.write_text(lines(spoilt()))
+    with pytest.warns(vt.InputWarning) as caught:
+        profile = vt.read(log)
+    warning, note = (str(one.message) for one in caught)
+    assert warning == (
+        f"{log}: 'ERROR: timeout' is 1 of 299 verdicts, and an alternative in every decision; "
+        "if it is an error message, leave it out by --verdicts no,yes"
+    )
+    assert note.endswith("; 1 verdict is empty and left out")
+    assert profile.decision(0).alternatives == ("ERROR: timeout", "no", "yes")
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        (spoilt(1)[:150], "few verdicts"),
+        (spoilt(2, "unsure"), "2 of 298 are more than 0.5%"),
+        ([{**row, "verdict": "yes" if k else "no"} for k, row in enumerate(words(questions=100))], "one usual word"),
+    ],
+    ids=["few", "not so rare", "nearly all alike"],
+)
+def test_rare_verdicts_are_not_pointed_out_without_reason(tmp_path, rows, why):
+    (tmp_path / "log.jsonl").write_text(lines(rows))
+    with pytest.warns(vt.InputNote) as caught:
+        vt.read(tmp_path / "log.jsonl")
+    assert not [one for one in caught if not issubclass(one.category, vt.InputNote)], why
+
+
+def test_words_that_are_no_verdicts_are_left_out_where_that_is_said(tmp_path):
+    log, clean = tmp_path / "log.jsonl", tmp_path / "clean.jsonl"
+    log.write_text(lines(spoilt()))
+    clean.write_text(lines(spoilt()[2:]))
+    with pytest.warns(vt.InputNote) as caught:
+        profile, expected = vt.read(log, verdicts=["yes", "no"]), vt.read(clean)
+    assert "1 verdict is empty and left out; 1 verdict is none of these and left out" in str(caught[0].message)
+    assert profile.decision(0).alternatives == ("yes", "no")
+    theirs = vt.decide(expected, "pairwise").to_frame()
+    ours = vt.decide(profile, "pairwise").to_frame()
+    assert (
+        ours.select("decision", "alternative", "score")
+        .sort(pl.all())
+        .equals(theirs.select("decision", "alternative", "score").sort(pl.all()))
+    )
+
+
+def test_very_many_error_messages_are_a_sentence(tmp_path):
+    rows = words(questions=200)
+    for k in range(15):
+        rows[7 * k]["verdict"] = f"ERROR: no answer to request {k}"
+    (tmp_path / "log.jsonl").write_text(lines(rows))
+    said = "verdict has 17 different words; all but 15 of 600 are no, yes; leave the others out by --verdicts no,yes$"
+    with pytest.raises(vt.InputError, match=said):
+        vt.read(tmp_path / "log.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "problem"),
+    [
+        (["yes"], r"two or more different words.*not \['yes'\]"),
+        (["yes", "yes"], "two or more different words"),
+        ("yes", "takes a list of words"),
+        (["right", "wrong"], "no verdict is right, wrong; there are no, yes"),
+    ],
+)
+def test_verdicts_that_cannot_be_are_refused(tmp_path, verdicts, problem):
+    (tmp_path / "log.jsonl").write_text(lines(words()))
+    with pytest.raises(vt.InputError, match=problem):
+        vt.read(tmp_path / "log.jsonl", verdicts=verdicts)
+
+
+@pytest.mark.parametrize(
+    "text", ["voter,alternative,rank\nu,A,1\nu,B,2\n", "voter,order\nu,A > B\n", "voter,left,right,winner\nu,A,B,A\n"]
+)
+def test_verdicts_are_refused_where_there_are_none(votes, text):
+    with pytest.raises(vt.InputError, match=r"verdicts are words such as yes and no, .*; leave them out$"):
+        votes(text, verdicts=["A", "B"])
+
+
 def test_a_verdict_given_twice_counts_once(tmp_path):
     path = tmp_path / "log.jsonl"
     rows = [

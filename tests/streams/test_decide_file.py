@@ -614,6 +614,26 @@ def test_many_comparisons_are_no_absurd_claim(tmp_path, monkeypatch):
     assert_same(found, in_memory(battles, "plurality").sort("alternative"))
 
 
+@pytest.mark.usefixtures("small_pieces")
+def test_one_row_for_each_decision_where_only_the_best_is_wanted(tmp_path):
+    table, bad = with_a_bad_cell(votes())
+    given = {"on_error": "skip", "tie_break": "first"}
+    for name, best_only in (("all.parquet", False), ("best.parquet", True)):
+        vt.decide_file(table, tmp_path / name, "pairwise", best_only=best_only, **given)
+    every, best = (pl.read_parquet(tmp_path / name) for name in ("all.parquet", "best.parquet"))
+    assert best["decision"].to_list() == table["decision"].unique(maintain_order=True).to_list()
+    assert best.equals(every.filter(pl.col("chosen") | (pl.col("decision") == bad)))
+    assert best["error"].count() == 1
+
+
+@pytest.mark.parametrize("cut", [False, True], ids=["at once", "by voters"])
+def test_one_decision_has_one_row_where_only_the_best_is_wanted(tmp_path, monkeypatch, cut):
+    if cut:
+        cut_by_voters(monkeypatch, sample=100)
+    vt.decide_file(one_decision(), tmp_path / "best.csv", "pairwise", best_only=True)
+    assert pl.read_csv(tmp_path / "best.csv")["chosen"].to_list() == [True]
+
+
 def test_rules_that_need_all_voters_at_once_say_so(tmp_path, monkeypatch):
     cut_by_voters(monkeypatch)
     with pytest.raises(vt.InputError, match="mle needs all voters at once; use posterior, or a rule of one pass"):
@@ -949,8 +969,26 @@ def test_the_command_writes_and_says_what(tmp_path):
         result = CliRunner().invoke(cli, ["decide", str(source), "--out", str(tmp_path / "a.csv"), *options])
         assert result.exit_code == 2
         assert f"{options[0]} is for answers that are printed" in result.output
-    result = CliRunner().invoke(cli, ["decide", str(source), "--workers", "2"])
-    assert "are for --out FILE" in result.output
+    for options in (["--workers", "2"], ["--best-only"]):
+        result = CliRunner().invoke(cli, ["decide", str(source), *options])
+        assert result.exit_code == 2
+        assert "are for --out FILE" in result.output
+    line = ["--out", str(tmp_path / "best.csv"), "--best-only", "--tie-break", "first", "--workers", "1"]
+    assert CliRunner().invoke(cli, ["decide", str(source), *line]).exit_code == 0
+    assert pl.read_csv(tmp_path / "best.csv").height == 200
+
+
+def test_the_command_leaves_out_words_that_are_no_verdicts(tmp_path):
+    source = write(judged_words(), tmp_path / "log.parquet")
+    said = CliRunner().invoke(cli, ["check", str(source)]).stdout
+    assert "12 verdicts are empty and left out" in said
+    assert "Odd:           " in said
+    assert "'ERROR' is 1 of 288 verdicts" in said
+    line = ["decide", str(source), "--rule", "pairwise", "--verdicts", "no, yes"]
+    result = CliRunner().invoke(cli, [*line, "--out", str(tmp_path / "a.csv"), "--workers", "1"])
+    assert result.exit_code == 0
+    assert set(pl.read_csv(tmp_path / "a.csv")["alternative"]) == {"no", "yes"}
+    assert "ERROR" not in CliRunner().invoke(cli, line).stdout
 
 
 @pytest.mark.usefixtures("small_pieces")
@@ -1027,6 +1065,33 @@ def test_comparisons_and_logs_of_judges_are_read_in_pieces(tmp_path, small_piece
     vt.decide_file(battles, tmp_path / "board.csv", "pairwise")
     found = pl.read_csv(tmp_path / "board.csv").sort("alternative")
     assert_same(found, in_memory(battles, "pairwise").sort("alternative"))
+
+
+def judged_words():
+    """Three judges on 100 questions: four have no verdict, one verdict is an error message."""
+    rows = [(f"q{d}", f"j{i}", "yes" if (d * i) % 3 else "no") for d in range(100) for i in range(3)]
+    table = pl.DataFrame(rows, schema=["question", "judge", "verdict"], orient="row").with_row_index("row")
+    empty = (pl.col("row") >= 240) & (pl.col("row") < 252)
+    said = pl.when(empty).then(None).when(pl.col("row") == 4).then(pl.lit("ERROR")).otherwise("verdict")
+    return table.with_columns(said.alias("verdict")).drop("row")
+
+
+@pytest.mark.parametrize("on_error", ["stop", "skip"])
+def test_what_verdicts_are_left_out_is_said_once_for_the_file(tmp_path, monkeypatch, on_error):
+    """Pieces of 12 rows, of which one has no verdict at all: its questions are no decisions, as in memory."""
+    monkeypatch.setattr(run, "_ROWS", 12)
+    source, out = write(judged_words(), tmp_path / "log.parquet"), tmp_path / "answers.csv"
+    written = vt.decide_file(source, out, "pairwise", on_error=on_error)
+    assert (written.decisions, written.failed) == (96, 0)
+    assert [note for note in written.notes if "left out" in note] == [f"{source}: 12 verdicts are empty and left out"]
+    (warning,) = written.warnings
+    assert "'ERROR' is 1 of 288 verdicts" in warning
+    assert_same(pl.read_csv(out), in_memory(source, "pairwise"))
+    written = vt.decide_file(source, out, "pairwise", on_error=on_error, verdicts=["no", "yes"])
+    assert written.warnings == ()
+    said = [f"{source}: 12 verdicts are empty and left out", f"{source}: 1 verdict is none of these and left out"]
+    assert [note for note in written.notes if "left out" in note] == said
+    assert set(pl.read_csv(out)["alternative"]) == {"no", "yes"}
 
 
 def test_stretches_of_rows_are_found_across_batches(monkeypatch):

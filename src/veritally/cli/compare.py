@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from veritally.experiments.compare import Comparison
     from veritally.experiments.sweep import Sweep
 
-_OF_FILES = ("ballots", "file", "columns", "counts", "unranked", "confidence")  # only about votes in a file
+_OF_FILES = ("ballots", "file", "columns", "counts", "unranked", "confidence", "verdicts")  # only about votes in a file
 _EXAMPLES = """\b
 Examples:
   veritally compare --scenario low-variance --voters 3
@@ -118,6 +118,7 @@ def compare(
     counts: str | None,
     unranked: Any,
     confidence: dict[str, float] | None,
+    verdicts: list[str] | None,
     dataset: str | None,
     placebo: int,
     baseline: str | None,
@@ -158,12 +159,18 @@ def compare(
     if data is not None or file is not None:
         wanted |= _only_sigma(options, "--votes" if data is None else "--dataset")
         votes = data or read(
-            file, ballots=ballots, counts=counts, unranked=unranked, confidence=confidence, columns=columns
+            file,
+            ballots=ballots,
+            counts=counts,
+            unranked=unranked,
+            confidence=confidence,
+            columns=columns,
+            verdicts=verdicts,
         )
         comparison: Comparison | Sweep = compare_(votes, truth=truth, **wanted)
     else:
-        if any(given is not None for given in (columns, counts, unranked, confidence)):
-            about = "--columns, --counts, --unranked and --confidence describe a vote file"
+        if any(given is not None for given in (columns, counts, unranked, confidence, verdicts)):
+            about = "--columns, --counts, --unranked, --confidence and --verdicts describe a vote file"
             raise InputError(f"{about}; give it with --votes")
         wanted |= {"instances": instances, "workers": workers, "backend": backend}
         refuse_both(workers, cluster)

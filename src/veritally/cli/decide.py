@@ -93,6 +93,11 @@ Examples:
     show_default=True,
     help="With --out: what a decision that cannot be decided does. Skipped ones have an error as their answer.",
 )
+@click.option(
+    "--best-only",
+    is_flag=True,
+    help="With --out: write only the rows of what is chosen; with --tie-break first, one for each decision.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (one a line for many decisions).")
 @click.option("--explain", is_flag=True, help="Add each voter's part in it, and what would change it.")
 @click.option(
@@ -225,6 +230,7 @@ def decide(
     counts: str | None,
     unranked: Any,
     confidence: dict[str, float] | None,
+    verdicts: list[str] | None,
     groups: str | None,
     without: tuple[str, ...],
     choose: int,
@@ -235,6 +241,7 @@ def decide(
     workers: int | None,
     cluster: str | None,
     on_error: Any,
+    best_only: bool,
     samples: int | None,
     points: str | None,
     own: tuple[str, ...],
@@ -295,13 +302,16 @@ def decide(
             unranked=unranked,
             confidence=confidence,
             columns=columns,
+            verdicts=verdicts,
             workers=workers,
+            best_only=best_only,
             force=force,
             **parameters,
         )
         return
-    if workers is not None or cluster is not None or on_error != "stop" or answers is not None or panel == _LEARN:
-        options = "--workers, --cluster, --on-error, --answers and --panel learn"
+    only_out = workers is not None or cluster is not None or on_error != "stop" or best_only
+    if only_out or answers is not None or panel == _LEARN:
+        options = "--workers, --cluster, --on-error, --best-only, --answers and --panel learn"
         raise InputError(f"{options} are for --out FILE; give that, too")
     files, gate = Files(reports, plot, top, title), Gate(required)
     files.check(force)
@@ -316,6 +326,7 @@ def decide(
             groups=groups,
             confidence=confidence,
             columns=columns,
+            verdicts=verdicts,
         )
     if without:
         profile = _without(profile, without)

@@ -61,6 +61,13 @@ _FILE = (
         help="What each level of a column confidence, which stands in place of count, is worth. By default "
         "1:1,2:2.4,3:4.9,4:8,5:8.4.",
     ),
+    click.option(
+        "--verdicts",
+        metavar="WORD,WORD,…",
+        callback=lambda _context, _option, text: split_names(text),
+        help="The words that are verdicts in a log of judges, such as correct,incorrect; rows with others, such as "
+        "error messages, are left out. Default: all words that are there.",
+    ),
 )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from veritally.errors import InputError, InputNote
+from veritally.errors import EmptyError, InputError, InputNote
 from veritally.io import comparisons, confidence, frames, looks, orders, recognition, reviews, surveys, verdicts, wide
 from veritally.io.columns import NAMES, Source, mapped
 from veritally.io.frames import Place
@@ -20,13 +20,18 @@ def to_profile(table: pl.DataFrame, place: Place, said: Options) -> Profile:
     source = called(Source(table, place), said)
     table, place = frames.filled_rows(source.table, source.place)
     if not table.height:
-        raise InputError(f"{place.name}: has a header but no rows; it needs a row for each voter and alternative")
+        raise EmptyError(f"{place.name}: has a header but no rows; it needs a row for each voter and alternative")
     source = Source(table, place, source.notes, source.left_out)
+    if said.verdicts is not None and verdicts.word_column(source, said.words) is None:
+        problem = "verdicts are words such as yes and no, in a row for each judge and question, and there are none here"
+        raise InputError(f"{place.name}: {problem}; leave them out")
     if said.counts is None and not recognition.is_complete(table):
         source = _recognised(source, said)
     elif said.columns and "alternative" in table.columns:  # who says which columns are meant does not mean the others
         source = source.with_table(table.select(name for name in table.columns if name in NAMES))
     table, place = source.table, source.place
+    if not table.height:
+        raise EmptyError(f"{place.name}: all verdicts are empty; it needs some")
     if source.notes:
         warnings.warn(f"{place.name}: {'; '.join(source.notes)}", InputNote, stacklevel=4)
     read = _reader(table, place, said)
@@ -82,7 +87,7 @@ def _recognised(source: Source, said: Options) -> Source:
     """Return the table under our names, whatever its form is; as it is, if it is none that is known."""
     if wide.recognised(source.table) and not comparisons.recognised(source.table):
         return recognition.tidy(source, said) or source
-    found = verdicts.unfolded(source, said.words)
+    found = verdicts.unfolded(source, said.words, said.verdicts)
     if found is not None and recognition.is_complete(found.table):
         return found
     source = reviews.unfolded(found or source)

@@ -1,6 +1,6 @@
 """What a caller says about votes, where a file or frame leaves it open."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -23,7 +23,7 @@ class Options:
 
     With ``apart`` each decision is read as if it stood alone, so that its names have an order of their own. ``order``
     are the alternatives in the order of all rows, and ``words`` the different verdicts in a log of judges, where these
-    are read in parts.
+    are read in parts. ``verdicts`` are those that a user says there are.
     """
 
     ballots: BallotColumn | None = None
@@ -33,10 +33,14 @@ class Options:
     confidence: Mapping[str, float] | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     apart: bool = False
+    verdicts: tuple[str, ...] | None = None
     order: tuple[str, ...] | None = None
     words: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
+        own = self.verdicts
+        if own is not None and not (len(set(own)) == len(own) > 1 and all(isinstance(one, str) and one for one in own)):
+            raise InputError(f"verdicts takes two or more different words, such as yes and no, not {quoted(list(own))}")
         if self.ballots not in (None, *get_args(BallotColumn)):
             raise InputError(f"ballots can be value, rank or top, not {quoted(self.ballots)}")
         if self.unranked not in (None, *get_args(Unranked)):
@@ -71,3 +75,12 @@ class Options:
     def sightings(self, voted: Array) -> Array:
         """Return counts for votes that come without: what was voted on is seen, and so is what stands below it."""
         return np.where(voted | (self.unranked == "below"), 1.0, 0.0)
+
+
+def words_given(verdicts: Any) -> tuple[str, ...] | None:
+    """Return the words that a user says are verdicts, as they stand in a table."""
+    if verdicts is None:
+        return None
+    if isinstance(verdicts, str) or not isinstance(verdicts, Iterable):
+        raise InputError(f"verdicts takes a list of words, such as ['yes', 'no'], not {quoted(verdicts)}")
+    return tuple(one.strip() if isinstance(one, str) else one for one in verdicts)

@@ -1,11 +1,13 @@
 """Verdicts in logs of judges, one each: scores of several, a ranking, the winner among candidates, or yes or no."""
 
-from collections.abc import Sequence
-from typing import Any
+import shlex
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from veritally.errors import InputError, quoted
+from veritally.errors import InputError, InputWarning, quoted
 from veritally.io import comparisons
 from veritally.io.columns import Source, candidates, key, meant, option, taken_for
 from veritally.votes.labels import first_few
@@ -18,12 +20,64 @@ _PLAIN = ("verdict", "answer", "judgement", "judgment", "winner", "choice", "fav
 _PAIR = 2
 _FEW = 10  # different verdicts, up to which each may be an alternative of every decision
 _RARE = 0.05  # verdicts of the same judge on the same decision, of all, up to which they are taken for slips
+_STRAY, _ENOUGH = 0.005, 200  # share of so many verdicts below which a word may be what a judge said by mistake
 
 
-def unfolded(source: Source, words: Sequence[str] | None = None) -> Source | None:
+class Words(NamedTuple):
+    """The different verdicts of a table, and what is to be said of the rows that have none of them."""
+
+    words: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    warning: str | None = None
+
+    @classmethod
+    def of(cls, numbers: Mapping[str | None, int], column: str, name: str, possible: Sequence[str] | None) -> "Words":
+        """Find them by how often each word is there; ``possible`` are those that a user says there are."""
+        said = {word: number for word, number in sorted(numbers.items(), key=lambda one: one[0] or "") if word}
+        words = tuple(said) if possible is None else tuple(possible)
+        empty = sum(numbers.values()) - sum(said.values())
+        others = sum(number for word, number in said.items() if word not in words)
+        notes = [_left_out(empty, "empty"), _left_out(others, "none of these")]
+        if said and not any(word in words for word in said):
+            raise InputError(f"{name}: no {column} is {first_few(words, 5)}; there are {first_few(tuple(said), 5)}")
+        warning = None if possible is not None else _stray(said, column, name)
+        return cls(words, tuple(filter(None, notes)), warning)
+
+
+def _left_out(number: int, what: str) -> str | None:
+    verdicts = "1 verdict is" if number == 1 else f"{number:,} verdicts are"
+    return f"{verdicts} {what} and left out" if number else None
+
+
+def _stray(said: Mapping[str, int], column: str, name: str) -> str | None:
+    """Say which words are so rare that they may be none of the verdicts; refuse it if these are too many to go on."""
+    number = sum(said.values())
+    usual = [word for word, own in said.items() if own >= _STRAY * number]
+    rare = [word for word in said if word not in usual]
+    if number < _ENOUGH or not rare or not _PAIR <= len(usual) <= _FEW:
+        return None
+    others = sum(said[word] for word in rare)
+    remedy = f"--verdicts {shlex.quote(','.join(usual))}"
+    if any("," in word for word in usual):
+        remedy = "removing these rows"
+    if len(said) > _FEW and others <= _RARE * number:
+        few = f"all but {others:,} of {number:,} are {first_few(usual, _FEW)}"
+        raise InputError(f"{name}: {column} has {len(said):,} different words; {few}; leave the others out by {remedy}")
+    what = f"{first_few([quoted(word) for word in rare], 3, str)} {'is' if others == 1 else 'are'} {others:,}"
+    those = "it is an error message, leave it" if others == 1 else "these are error messages, leave them"
+    return (
+        f"{name}: {what} of {number:,} verdicts, and "
+        f"{'an alternative' if len(rare) == 1 else 'alternatives'} in every decision; if {those} out by {remedy}"
+    )
+
+
+def unfolded(
+    source: Source, words: Sequence[str] | None = None, possible: Sequence[str] | None = None
+) -> Source | None:
     """Return a row for each voter and alternative, under our names; None where a table has no verdicts.
 
-    ``words`` are the different verdicts of the whole table, where this is a part of it.
+    ``words`` are the different verdicts of the whole table, where this is a part of it, ``possible`` those that a user
+    says there are.
     """
     columns = {key(name): name for name in source.table.columns if source.table[name].dtype.is_nested()}
     source = _once(source) if columns else source
@@ -34,7 +88,7 @@ def unfolded(source: Source, words: Sequence[str] | None = None) -> Source | Non
         for name in (columns[name] for name in names if name in columns):
             if isinstance(source.table[name].dtype, kind):
                 return read(source, name)
-    return None if columns else _plain(source, words)
+    return None if columns else _plain(source, words, possible)
 
 
 def word_column(source: Source, words: Sequence[str] | None = None) -> tuple[str, str, str] | None:
@@ -67,25 +121,31 @@ def _is_of_two(table: pl.DataFrame, decision: str, said: str) -> bool:
     return both[decision].n_unique() == 1 or both.unique()["name"].is_duplicated().any()
 
 
-def _plain(source: Source, words: Sequence[str] | None) -> Source | None:
+def _plain(source: Source, words: Sequence[str] | None, possible: Sequence[str] | None) -> Source | None:
     """Turn a word for each judge and question, such as yes or no, into the judge's favourite among all such words."""
     table = source.table
     columns = word_column(source, words)
     if columns is None:
         return None
     voter, decision, said = columns
-    kept = table[said].is_not_null()
-    source = source.filtered(kept).with_table(table.filter(kept).rename({decision: "decision"}))
-    source = _once(source, rarely=words is None)
-    words = sorted(source.table[said].cast(pl.String).unique()) if words is None else words
-    if not _PAIR <= len(words) <= _FEW:
+    found = Words(tuple(words or ()))
+    if words is None:
+        numbers = table[said].cast(pl.String).value_counts()
+        found = Words.of(dict(numbers.rows()), source.place.called(said), source.place.name, possible)
+    if len(found.words) < _PAIR or (possible is None and len(found.words) > _FEW):
         return None
+    source = source.with_table(table.rename({decision: "decision"}))
+    source = source.filtered(table[said].cast(pl.String).is_in(found.words).fill_null(False))
+    source, words = _once(source, rarely=words is None), found.words
+    if found.warning is not None:
+        warnings.warn(found.warning, InputWarning, stacklevel=6)
     rows = source.table.with_row_index("_row").with_columns(pl.col("_row").cast(pl.Int64), pl.col(said).cast(pl.String))
     ballots = rows.with_columns(pl.col(voter).cast(pl.String).alias("voter"), pl.lit(list(words)).alias("alternative"))
     ballots = ballots.explode("alternative").with_columns(rank=pl.when(pl.col("alternative") == pl.col(said)).then(1))
     names = {name: own for name, own in (("voter", voter), ("decision", decision)) if name != own}
     others = f", {taken_for(names).replace(' is read as ', ' as ')}" if names else ""
-    return _of_rows(source, ballots, f"{said} is read as favourite among {first_few(words, _FEW)}{others}")
+    note = "; ".join([f"{said} is read as favourite among {first_few(words, _FEW)}{others}", *found.notes])
+    return _of_rows(source, ballots, note)
 
 
 def _once(source: Source, rarely: bool = True) -> Source:

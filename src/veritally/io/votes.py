@@ -5,7 +5,7 @@ import io
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 from veritally.checks import usable_path
 from veritally.errors import InputError, InputWarning, quoted
 from veritally.files import write_whole
-from veritally.io.options import BallotColumn, Form, Options, Unranked
+from veritally.io.options import BallotColumn, Form, Options, Unranked, words_given
 from veritally.records import framed
 from veritally.votes.pairs import Pairs
 from veritally.votes.profile import Profile
@@ -49,6 +49,7 @@ def read(
     groups: Any = None,
     confidence: Mapping[Any, float] | None = None,
     columns: Mapping[str, str] | None = None,
+    verdicts: Sequence[str] | None = None,
 ) -> Profile:
     """Read votes from a file or data frame.
 
@@ -84,6 +85,9 @@ def read(
         Which column of the file is which of ours, such as ``{"voter": "reviewer", "value": "rating"}``; an empty name
         leaves one out. Common names are recognised without it, and so are exports of conference systems, logs of
         judges and answers of web forms; an :class:`InputNote` says what was read as what.
+    verdicts
+        In a log of judges, the words that are verdicts, such as ``["correct", "incorrect"]``; rows with other words,
+        such as error messages, are left out. By default all words that are there.
 
     Returns
     -------
@@ -105,7 +109,7 @@ def read(
 
     levels = None if confidence is None else checked_map(confidence)
     table = None if counts is None else load(counts, "count")
-    said = Options(ballots, lower_is_better, table, unranked, levels, checked(columns))
+    said = Options(ballots, lower_is_better, table, unranked, levels, checked(columns), verdicts=words_given(verdicts))
     profile = _profile(source, said)
     if groups is not None:
         profile = read_groups(groups, profile)
@@ -121,6 +125,7 @@ def _profile(source: Any, said: Options) -> Profile:
         return forms.to_profile(*load(source), said)
     file = _opened(source, "vote")
     if file.format == "preflib":
+        said.refuse(file.name, "orders", "verdicts")
         return preflib.to_profile(file.data, file.name, said)
     return forms.to_profile(*_table_in(file), said)
 

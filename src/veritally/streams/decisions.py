@@ -11,7 +11,7 @@ import polars as pl
 
 from veritally.arrays import Array
 from veritally.decide import Question
-from veritally.errors import InputError, InputNote, InputWarning, quoted, short
+from veritally.errors import EmptyError, InputError, InputNote, InputWarning, quoted, short
 from veritally.io import forms
 from veritally.io.frames import Place
 from veritally.io.options import Options
@@ -176,7 +176,7 @@ class Task:
             except InputError as error:
                 halves = self._halves(part)
                 rest += reversed(halves)
-                problems += [] if halves or self._is_blank(part) else [(part, error)]
+                problems += [] if halves or isinstance(error, EmptyError) else [(part, error)]
         if not parts and len({str(error) for _, error in problems}) == 1 < len(problems):
             raise problems[0][1]
         if problems and (not parts or self.on_error == "stop"):
@@ -220,7 +220,7 @@ class Task:
 
     def _failed(self, votes: Votes, error: InputError) -> Answers:
         """Name the one decision that cannot be decided: as an error, or in its answer."""
-        if self._is_blank(votes):
+        if isinstance(error, EmptyError):  # blank rows of a table, or verdicts: in memory they are no decision either
             return Answers(pl.DataFrame(schema={"decision": pl.String}), {}, 0, 0)
         named = self._named(votes, error)
         if self.on_error == "stop":
@@ -228,10 +228,6 @@ class Task:
         name = self.names(votes)[0]
         about = {} if name else {_NAMELESS: About()}
         return Answers(pl.DataFrame({"decision": [name], "error": [str(named)]}), about, 1, 1)
-
-    def _is_blank(self, votes: Votes) -> bool:
-        """Whether these are the blank rows of a table, which are no decision."""
-        return not self.names(votes)[0] and votes.nameless(self.key) is None
 
     def _halves(self, votes: Votes) -> tuple[Votes, ...]:
         """Cut votes into two halves, by decisions; into nothing if there is one."""

@@ -64,7 +64,7 @@ def panel_learned_first(rows: Rows, runs: Runs, task: Task, known: pl.DataFrame 
         assert isinstance(found, LearnedPanel)
         return found
     answered = () if known is None else set(known["decision"].cast(pl.String))
-    with _quiet():
+    with quiet():
         votes = _some(rows, runs, task, _TO_LEARN, answered).profile(task.said)
         panel = learn_panel(votes, known, state=parts.search)
     panel.write(parts.panel)
@@ -75,7 +75,7 @@ def learn_first(rows: Rows, columns: Columns, runs: Runs, task: Task) -> tuple[Q
     """Ask about some decisions, and return that with the task that knows what was learned from them."""
     task = _by_name(rows, columns, task)
     decisions = len(runs.names)
-    with _quiet():
+    with quiet():
         some = _some(rows, runs, task, TELLING if task.rule.iterative else _LOOKED_AT)
         first = task.question(some)
         _require_independent(first)
@@ -94,7 +94,7 @@ def learn_first(rows: Rows, columns: Columns, runs: Runs, task: Task) -> tuple[Q
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Leave warnings to those who decide the same votes later."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InputWarning)

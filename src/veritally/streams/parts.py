@@ -53,11 +53,12 @@ def folder_of(out: Path) -> Path:
 class Parts:
     """The parts of ``out`` that are finished, held by one process at a time.
 
-    They are kept for one work, known by its key; those of another are removed.
+    They are kept for one work, known by its key; those of another are removed. With ``best_only``, the file gets the
+    rows of what is chosen, and of decisions that could not be decided.
     """
 
-    def __init__(self, out: Path, key: str) -> None:
-        self.out, self.folder = out, folder_of(out)
+    def __init__(self, out: Path, key: str, best_only: bool = False) -> None:
+        self.out, self.folder, self._best_only = out, folder_of(out), best_only
         self._key = hashlib.sha256(key.encode()).hexdigest()[:16]
         with ExitStack() as stack:
             stack.enter_context(held(out))
@@ -127,6 +128,8 @@ class Parts:
         part = goal.with_name(f".{goal.name}.{self._key}")
         try:
             table = pl.concat(_alike(parts), how="vertical")
+            if self._best_only:
+                table = table.filter(pl.col("chosen").fill_null(True))
             whole = [name for name in _COUNTS if name in table.collect_schema()]
             tests = [((pl.col(name) % 1 == 0) & (pl.col(name) < _LARGEST)).all().alias(name) for name in whole]
             found = table.select(tests).collect(engine="streaming")

@@ -160,6 +160,14 @@ class Rows:
         for start in range(0, self.height, _BATCH):
             yield start, self.raw(start, min(start + _BATCH, self.height), columns)
 
+    def numbers(self, column: str) -> dict[str | None, int]:
+        """Return how often each name is in a column."""
+        found = [
+            self.spelt(batch).to_series().cast(pl.String).rename("").value_counts(name="number")
+            for _, batch in self.batches([column])
+        ]
+        return dict(pl.concat(found).group_by("", maintain_order=True).sum().rows())
+
     def names(self, columns: Sequence[str]) -> Iterator[str]:
         """Go through the different names in some columns, as they first occur."""
         known = set[str]()

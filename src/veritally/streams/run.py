@@ -17,7 +17,7 @@ from veritally.inference.scale import PooledNoise
 from veritally.io.answers import answers_in
 from veritally.io.columns import checked
 from veritally.io.confidence import checked_map
-from veritally.io.options import BallotColumn, Options, Unranked
+from veritally.io.options import BallotColumn, Options, Unranked, words_given
 from veritally.io.votes import read
 from veritally.outcome import TieBreak
 from veritally.panel.base import AnyPanel
@@ -38,7 +38,7 @@ from veritally.streams.decisions import (
     answer_table,
     merged,
 )
-from veritally.streams.first_pass import learn_first, panel_learned_first, share_of_first
+from veritally.streams.first_pass import learn_first, panel_learned_first, quiet, share_of_first
 from veritally.streams.job import Job, Reading, awaken
 from veritally.streams.key import key_of
 from veritally.streams.parts import Parts, require_other, require_out
@@ -117,8 +117,10 @@ def decide_file(
     unranked: Unranked | None = None,
     confidence: Mapping[Any, float] | None = None,
     columns: Mapping[str, str] | None = None,
+    verdicts: Sequence[str] | None = None,
     workers: int | None = 1,
     executor: Executor | None = None,
+    best_only: bool = False,
     force: bool = False,
     progress: Callable[[float], None] = lambda share: None,
     **parameters: Any,
@@ -148,10 +150,13 @@ def decide_file(
     on_error
         What a decision that cannot be decided does: ``"stop"``, or ``"skip"``: its answer is an error, in a column of
         that name.
-    ballots, lower_is_better, unranked, confidence, columns
+    ballots, lower_is_better, unranked, confidence, columns, verdicts
         As for :func:`veritally.read`.
     workers, executor
         As for :func:`veritally.compare`.
+    best_only
+        Whether to write only the rows of alternatives that are chosen, and the errors: with ``tie_break="first"``, one row
+        for each decision.
     force
         Whether to replace a file that does not hold answers.
     progress
@@ -159,7 +164,8 @@ def decide_file(
     """
     levels = None if confidence is None else checked_map(confidence)
     apart = np.ndim(parameters.get("sigma", 0)) == 0 and not isinstance(parameters.get("sigma"), Mapping)
-    said = Options(ballots, lower_is_better, None, unranked, levels, checked(columns), apart)
+    words = words_given(verdicts)
+    said = Options(ballots, lower_is_better, None, unranked, levels, checked(columns), apart, words)
     if on_error not in get_args(OnError):
         raise InputError(f"on_error can be stop or skip, not {quoted(on_error)}")
     if not (panel is None or panel == "learn" or isinstance(panel, AnyPanel)):
@@ -186,8 +192,9 @@ def decide_file(
             unranked=unranked,
             confidence=confidence,
             columns=columns,
+            verdicts=verdicts,
         )
-        with Parts(file, "at once") as parts:
+        with Parts(file, "at once", best_only) as parts:
             return _decide_at_once(profile, asked, strict, parts)
     rows = Rows.of(source)
     require_other(file, rows.files)
@@ -198,15 +205,16 @@ def decide_file(
         found = Columns.of(rows, said)
         found = found if tie_break in (None, "error") else found.ordered(rows)
         work = (identity, found.said, asked, strict, on_error, panel, known)
-        with Parts(file, key_of(work, asked["rule"], parameters)) as parts, executing(number, given) as others:
-            here = given is None
+        key, here = key_of(work, asked["rule"], parameters), given is None
+        with Parts(file, key, best_only) as parts, executing(number, given) as others:
             if here and others is not None and rows.height > _ROWS:
                 awaken(others, number)
             with listening(progress), stretch(0, _LOOK):
                 runs = None if found.decision is None else Runs.of(rows, found.decision)
             job = Job(rows, found, identity, asked, strict, parts, others, here, progress)
             written = _decide(job, runs, panel, known, on_error)
-            return replace(written, files=len(rows.files), other_files=rows.others)
+            about = merged([found.about, written.about])
+            return replace(written, about=about, files=len(rows.files), other_files=rows.others)
     except Exception:
         rows.require(identity)  # whatever goes wrong then, it may be because they are others by now
         raise
@@ -250,7 +258,8 @@ def _first_undecided(job: Job, runs: Runs, task: Task, error: UndecidedError) ->
     """
     for piece in runs.pieces(_ROWS) if runs.together else ():
         try:
-            task.sound(Reading(job.rows, task).votes(piece))
+            with quiet():
+                task.sound(Reading(job.rows, task).votes(piece))
         except InputError as first:
             return first
     return error
