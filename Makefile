@@ -65,6 +65,7 @@ bench: setup
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/before.py
 	$(BIN)/python benchmarks/streams.py
+	$(BIN)/python docs/pages.py
 
 # The page under load, on this machine alone, for about three minutes.
 bench-web: setup

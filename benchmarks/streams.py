@@ -1,9 +1,11 @@
-"""Files of any size: time beside what polars needs to read and group the same rows, and peak memory; ``make bench``.
+"""Files of any size: time beside what polars needs to read and group the same rows, and peak memory.
 
-python benchmarks/streams.py             # all
+``python benchmarks/streams.py``, as ``make bench`` does it, writes benchmarks/streams.json, from which ``make pages``
+fills docs/benchmarks.md.
 """
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -14,10 +16,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import psutil
-from page import put_section
 
 ROOT = Path(__file__).parents[1]
-MOST_MEMORY, MOST_TIMES = 2e9, 3  # bytes, and times what polars needs
 ROWS = 1_000_000  # that are made at a time
 
 POLARS = """
@@ -128,34 +128,12 @@ def main():
             seconds, peak = measured(VERITALLY, **given, workers=cores)
             pattern = f"{files}/*.parquet" if Path(files).is_dir() else files
             theirs, their_peak = measured(POLARS, source=pattern, key=key, workers=1)
-            ratio = seconds / theirs
-            missed = [
-                *(["time"] if limited and ratio > MOST_TIMES else []),
-                *(["memory"] if peak > MOST_MEMORY else []),
-            ]
-            limit = str(MOST_TIMES) if limited else ""
-            memory = f"{peak / 1e9:.2f} GB | {their_peak / 1e9:.2f} GB"
-            missed_text = ", ".join(missed) if limited or missed else ""
-            rows.append(
-                f"| {what} | {seconds:.1f} s | {theirs:.1f} s | **{ratio:.2g}** | {limit} | {memory} | {missed_text} |"
-            )
-            print(rows[-1], flush=True)
-    table = "\n".join(
-        [
-            "| what | time | polars | ratio | at most | peak memory | polars | missed |",
-            "|---|---:|---:|---:|---:|---:|---:|---|",
-            *rows,
-        ]
-    )
-    put_section(
-        ROOT / "docs" / "benchmarks.md",
-        "large files",
-        "## Large files\n\n"
-        f"`decide --out` with {cores} processes, from the start of the first to the file of answers. The reference is "
-        "polars, with as many threads, reading the same rows and grouping them by decision, or by voter for "
-        f"one decision. Memory is the sum of the most that each process had, to be at most {MOST_MEMORY / 1e9:g} GB. "
-        f"`make bench` measures this and rewrites this section.\n\n{table}\n",
-    )
+            row = {"what": what, "seconds": seconds, "polars_seconds": theirs, "ratio": seconds / theirs}
+            row |= {"bytes": peak, "polars_bytes": their_peak, "limited": limited}
+            rows.append(row)
+            print(json.dumps(row), flush=True)
+    found = {"cores": cores, "rows": rows}
+    (ROOT / "benchmarks" / "streams.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

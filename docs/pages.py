@@ -53,6 +53,7 @@ command prints one sentence on standard error and exits with code 2.
 
 _CONDITIONS = ("high-variance", "low-variance", "count-noise", "count-replacement")
 _VOTERS = 10
+_MOST_BYTES, _MOST_TIMES = 2e9, 3  # that large files may need, and times what polars needs
 _MEASURED = {
     "mean": "values",
     "posterior:votes=rankings": "rankings",
@@ -176,6 +177,13 @@ def machines() -> str:
     return _filled(page, "chunks", "end of chunks", _chunks(found))
 
 
+def benchmarks() -> str:
+    """Return the page of measured speed, its section on large files filled in anew."""
+    page = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    found = json.loads((DOCS.parent / "benchmarks" / "streams.json").read_text(encoding="utf-8"))
+    return _filled(page, "large files", "end of large files", _large_files(found))
+
+
 def _leniency() -> Iterable[str]:
     """Table how many of the best papers are chosen, by how much reviewers differ."""
     rows = _panel("leniency")
@@ -226,6 +234,28 @@ def _halves() -> Iterable[str]:
             f"| {plain['alternatives']}, {plain['sigma2']:g} | {plain['regret']:.4f} | {more['regret']:+.4f} ± "
             f"{more['regret_se']:.4f} | {plain['gap']:+.3f} | {halves['gap']:+.3f} |"
         )
+
+
+def _large_files(found: dict[str, Any]) -> Iterator[str]:
+    """Say and table what large files cost, beside what polars needs to read and group the same rows."""
+    yield "## Large files"
+    yield ""
+    yield (
+        f"`decide --out` with {found['cores']} processes, from the start of the first to the file of answers. The "
+        "reference is polars, with as many threads, reading the same rows and grouping them by decision, or by voter "
+        "for one decision. Memory is the sum of the most that each process had, to be at most "
+        f"{_MOST_BYTES / 1e9:g} GB. `python benchmarks/streams.py` measures this, and `make pages` fills this section."
+    )
+    yield ""
+    yield "| what | time | polars | ratio | at most | peak memory | polars | missed |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---|"
+    for row in found["rows"]:
+        missed = ["time"] if row["limited"] and row["ratio"] > _MOST_TIMES else []
+        missed += ["memory"] if row["bytes"] > _MOST_BYTES else []
+        times = f"{row['seconds']:.1f} s | {row['polars_seconds']:.1f} s | **{row['ratio']:.2g}**"
+        memory = f"{row['bytes'] / 1e9:.2f} GB | {row['polars_bytes'] / 1e9:.2f} GB"
+        limit = _MOST_TIMES if row["limited"] else ""
+        yield f"| {row['what']} | {times} | {limit} | {memory} | {', '.join(missed)} |"
 
 
 def _chunks(found: dict[str, Any]) -> Iterator[str]:
@@ -461,7 +491,7 @@ def _measured() -> Iterable[str]:
 
 PAGES = {"rules.md": rules, "commands.md": commands, "which-rule.md": which_rule, "limits.md": limits}
 PAGES |= {"odd-voters.md": odd_voters, "panels.md": panels, "machines.md": machines}
-PAGES |= {"composition.md": composition, "next/README.md": next_looks}
+PAGES |= {"composition.md": composition, "next/README.md": next_looks, "benchmarks.md": benchmarks}
 
 if __name__ == "__main__":
     for page, text in PAGES.items():
