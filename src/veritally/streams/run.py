@@ -155,8 +155,8 @@ def decide_file(
     workers, executor
         As for :func:`veritally.compare`.
     best_only
-        Whether to write only the rows of alternatives that are chosen, and the errors: with ``tie_break="first"``, one row
-        for each decision.
+        Whether to write only the rows of alternatives that are chosen, and the errors: with ``tie_break="first"``, one
+        row for each decision.
     force
         Whether to replace a file that does not hold answers.
     progress
