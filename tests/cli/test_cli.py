@@ -523,7 +523,8 @@ def test_comparing_on_votes_of_other_forms(file):
     given = ("compare", "--votes", votes, "--truth", truth, "--rules", "borda", "--json")
     assert json.loads(run(*given, "--ballots", "rank").output)["regret"] == 0
     assert "unranked is not for tidy tables" in run(*given[:2], PANEL, *given[3:], "--unranked", "below").stderr
-    assert "--counts, --unranked and --confidence describe a vote file" in run("compare", "--unranked", "below").stderr
+    assert "--confidence and --verdicts describe a vote file" in run("compare", "--unranked", "below").stderr
+    assert "describe a vote file; give it with --votes" in run("compare", "--verdicts", "yes,no").stderr
 
 
 def test_check_warns_also_of_what_it_then_refuses(file):

@@ -66,4 +66,4 @@ def test_bad_columns(reviews, columns, sentence):
 
 
 def test_columns_are_about_a_file(reviews):
-    assert "--columns, --counts, --unranked and" in run("compare", "--columns", "voter=who").stderr
+    assert "--columns, --counts, --unranked, --confidence and" in run("compare", "--columns", "voter=who").stderr
