@@ -70,8 +70,55 @@ def test_a_plan_keeps_to_its_limits_and_expects_less_regret(votes):
     costs, regrets = zip(*plan.curve, strict=True)
     assert list(regrets) == sorted(regrets, reverse=True)
     assert costs[-1] == plan.cost
-    assert plan.regret_after == pytest.approx(max(plan.regret - sum(look.gain for look in plan.looks), 0))
+    assert plan.regret_after == pytest.approx(plan.regret - sum(look.gain for look in plan.looks))
     assert plan.stop in ("budget", "round", "nothing")
+
+
+def random_decisions():
+    """Decisions of each kind: simulated ones, unanimous ones, and some where not everybody has seen everything."""
+    rng = np.random.default_rng(23)
+    for votes in ("values", "rankings", "top"):
+        yield votes, simulated(votes, 1, voters=3, alternatives=4), {"sigma": 5.0, "tau": 1.0}
+        yield f"{votes}, two chosen", simulated(votes, 2, voters=3, alternatives=4), {"sigma": 5.0, "choose": 2}
+    yield "values, noise unknown", simulated("values", 3, voters=3, alternatives=4), {}
+    yield "comparisons", battles(1, n=4), {"sigma": 1.0}
+    yield "comparisons, noise unknown", battles(2, n=4), {}
+    same = {"ranks": [[1, 2, 3, 4]] * 4, "top": [0] * 4, "values": [[4.0, 3.0, 2.0, 1.0]] * 4}
+    for kind, votes in same.items():
+        counts = rng.integers(1, 9, (4, 4))
+        yield f"unanimous {kind}", vt.Profile(**{kind: votes}, counts=counts), {"sigma": 1.0}
+    seen = np.array([[6, 6, 0, 6], [6, 0, 6, 6], [6, 6, 6, 0], [6, 6, 6, 6], [6, 0, 6, 6]])
+    yield "favourites of what some saw", vt.Profile(top=[0] * 5, counts=seen), {"sigma": 5.0}
+    wins = np.zeros((2, 4, 4))
+    wins[:, 0, 1:] = 5
+    yield "unanimous comparisons", vt.Profile(pairs=wins), {"sigma": 1.0}
+
+
+@pytest.mark.parametrize(("profile", "known"), [pytest.param(*own, id=name) for name, *own in random_decisions()])
+def test_looks_are_worth_no_more_than_there_is_to_gain(profile, known):
+    """To know all is worth the expected regret, so that neither a look nor a plan is worth more."""
+    plan = next_looks(profile, budget=150, **known)
+    assert plan.regret > 0
+    assert max(look.gain for look in plan.offers) <= plan.regret
+    assert sum(look.gain for look in plan.looks) <= plan.regret * (1 + 1e-9)
+    assert min(left for _, left in plan.curve) >= 0
+    assert plan.regret_after == plan.curve[-1][1]
+
+
+def test_a_price_above_all_there_is_to_gain_buys_nothing():
+    profile = vt.Profile(ranks=[[1, 2, 3, 4]] * 4, counts=np.full((4, 4), 4))
+    plan = next_looks(profile, budget=1000, sigma=1.0, price=0.001)
+    assert plan.regret < 0.001
+    assert (plan.stop, plan.looks) == ("nothing", ())
+
+
+def test_gains_by_a_normal_are_lowered_only_where_it_is_not_one():
+    """Values tell a normal, so that to know all is worth what it says; unanimous rankings are far from one."""
+    ((_, own),) = Situations.of(vt.decide(simulated("values", 3), sigma=5.0, tau=1.0, tie_break="first")).each
+    assert own.share == 1
+    ranks = vt.Profile(ranks=[[1, 2, 3, 4]] * 4, counts=np.full((4, 4), 4))
+    ((_, own),) = Situations.of(vt.decide(ranks, sigma=1.0, tau=10.0, tie_break="first")).each
+    assert own.share < 0.2
 
 
 def test_alternatives_that_nobody_saw_are_worth_a_look():

@@ -95,6 +95,17 @@ def _drawn(
     Also return which value of the scale each draw has, ``(decision, draw)``, how much wider than expected its errors
     are, ``(decision, draw or 1)``, and which decisions are exact, where that is ``wanted``.
     """
+    draws, value, inflation, exact = _drawn_at_each(ballots, found, points, seed, wanted)
+    truths = draws[0] if len(draws) == 1 else np.take_along_axis(draws, value[None, :, None], axis=0)[0]
+    loose, mask = ~ballots.anchored[:, None, None], ballots.mask
+    centre = np.mean(truths, axis=1, keepdims=True, where=True if mask.all() else mask[..., None])
+    return np.subtract(truths, centre, out=truths, where=loose), value, inflation, exact
+
+
+def _drawn_at_each(
+    ballots: Ballots, found: PosteriorMixture, points: Array, seed: int, wanted: bool = True
+) -> tuple[Array, Array, Array, Array]:
+    """Do so at each value of the scale: ``(value, decision, alternative, draw)``."""
     mask, weight = ballots.mask, found.weight
     value = np.sum(np.cumsum(weight, axis=0)[..., None] <= points[0], axis=0)
     value = np.minimum(value, len(weight) - 1)
@@ -103,10 +114,7 @@ def _drawn(
     draws = found.moments.mean[..., None] + draws  # (value, decision, alternative, draw)
     nowhere = np.zeros(len(mask), dtype=bool)
     exact = _replace_by_exact(draws, ballots, found, points, seed) if wanted else nowhere
-    truths = draws[0] if len(draws) == 1 else np.take_along_axis(draws, value[None, :, None], axis=0)[0]
-    loose = ~ballots.anchored[:, None, None]
-    centre = np.mean(truths, axis=1, keepdims=True, where=True if mask.all() else mask[..., None])
-    return np.subtract(truths, centre, out=truths, where=loose), value, inflation, exact
+    return draws, value, inflation, exact
 
 
 def independent_draws(ballots: Ballots, posterior: PosteriorMixture, size: int, seed: int) -> tuple[Array, Array]:
@@ -122,15 +130,34 @@ def independent_draws(ballots: Ballots, posterior: PosteriorMixture, size: int, 
     return truths[0].T, np.take_along_axis(scale, value.T, axis=0)[:, 0] * inflation[0]
 
 
-def expected_loss(ballots: Ballots, posterior: PosteriorMixture, chosen: list[int], seed: int) -> float:
+def expected_losses(
+    ballots: Ballots, posterior: PosteriorMixture, chosen: list[int], seed: int
+) -> tuple[float, Array]:
     """Return what choosing these of all alternatives of a single decision costs, expected, beside as many of the best.
 
-    It is from the same draws as what :func:`believe` says.
+    It is from the same draws as what :func:`believe` says. Also return, for each value of the scale, how much choosing
+    the best there costs beside what it costs by normals, ``(value,)``: 1 where the posterior is taken for normal. Where
+    losses are rare, the draws of each value may say more than those that the first number is of; then they are lowered.
     """
     flat = ballots.map(lambda x: np.asarray(x)[None]).simplest()
-    truths = _drawn(flat, _flat(posterior, 0), lattice(2 + flat.mask.shape[-1], seed), seed)[0][0]
-    best = np.sum(np.sort(truths, axis=0)[-len(chosen) :], axis=0)
-    return float(np.mean(best - np.sum(truths[chosen], axis=0)))
+    found, number = _flat(posterior, 0), len(chosen)
+    points = lattice(2 + flat.mask.shape[-1], seed)
+    exact, value, _, _ = _drawn_at_each(flat, found, points, seed)
+    plain = _drawn_at_each(flat, found, points, seed, wanted=False)[0]
+    lost = float(np.mean(np.take_along_axis(_lost(exact[:, 0], np.array([chosen]), number), value, axis=0)))
+    there = np.argsort(-found.moments.mean[:, 0], axis=-1, kind="stable")[:, :number]
+    truly, normally = (np.mean(_lost(draws[:, 0], there, number), axis=-1) for draws in (exact, plain))
+    every = float(found.weight[:, 0] @ truly)
+    lower = lost / every if lost < every else 1.0
+    return lost, lower * np.where(normally > 0, truly / np.where(normally > 0, normally, 1), 1.0)
+
+
+def _lost(truths: Array, chosen: Array, number: int) -> Array:
+    """Return what choosing costs, ``(value, draw)``, where truths are so, ``(value, alternative, draw)``."""
+    n = truths.shape[1]
+    best = np.sum(np.partition(truths, n - number, axis=1)[:, n - number :], axis=1)
+    chosen = np.broadcast_to(chosen, (len(truths), number))
+    return best - np.sum(np.take_along_axis(truths, chosen[..., None], axis=1), axis=1)
 
 
 def widening(freedom: Array) -> float:

@@ -1,6 +1,8 @@
 """Looks that could be bought, and what each of them may lead to."""
 
+import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +22,7 @@ NEW, EVERYBODY = -1, -2  # in place of a voter: those who have not voted yet, an
 _EACH = 30  # verdicts up to which each number of wins is looked at; of more, the mean is taken for normal
 _NODES = 16  # of a normal, where moves come to others
 _PLANNED = 128  # draws of what planned looks will lead to
+_FINE = 1 << 11  # draws of all that can be known
 _AT_ONCE, _LEAST_AT_ONCE = 1 << 22, 8  # numbers, and looks
 _FAR = 30.0  # standard deviations
 
@@ -104,6 +107,8 @@ class Situation:
         The covariance of the moves that planned looks will lead to, ``(n, n)``.
     choose
         How many are chosen.
+    regret
+        What there is to gain beside the planned looks: what choosing costs, expected, when these are made.
     """
 
     knowledge: Knowledge
@@ -112,6 +117,7 @@ class Situation:
     pull: Array
     planned: Array
     choose: int
+    regret: float = math.inf
 
     @classmethod
     def of(cls, ballots: SingleKind, found: PosteriorMixture, choose: int, seed: int = 0) -> "Situation":
@@ -136,11 +142,26 @@ class Situation:
             some = np.flatnonzero(alone)[start : start + size]
             found[some] = self._gains_of_one(looks.take(some))
         if not alone.all():
-            after = np.stack([self.after(looks.take(np.array([k]))).planned for k in np.flatnonzero(~alone)])
+            after = np.stack([self._with(looks.take(np.array([k]))).planned for k in np.flatnonzero(~alone)])
             found[~alone] = self._gains_of_normals(after)
         if not np.isfinite(found).all():
             raise ArithmeticError("the value of a look is not finite")
-        return np.maximum(found, 0)
+        return self.share * np.maximum(found, 0)
+
+    @cached_property
+    def share(self) -> float:
+        """What part of the gains by a normal there is to be had: to know all is worth the regret, and no more.
+
+        Where votes are far from telling a normal, as unanimous rankings, the normal with the same moments has more
+        regret than there is, and gains by it are too high by about as much.
+        """
+        return self.regret / self.all_known if self.regret < self.all_known else 1.0
+
+    @cached_property
+    def all_known(self) -> float:
+        """What it is worth by a normal to know all, beside what is planned."""
+        planned = (self.planned + self.knowledge.spread)[None]
+        return float(self._gains_of_normals(planned, self.knowledge.normals(_FINE))[0])
 
     def guess(self, looks: Looks) -> Array:
         """Return a rough guess of gains, ``(look,)``: as if each alternative had only to pass the border of the chosen.
@@ -156,10 +177,10 @@ class Situation:
         far = gap / np.maximum(moves, gap / _FAR + np.finfo(float).tiny)
         return np.asarray(np.sum(moves * np.exp(-(far**2) / 2) / (1 + far**2), axis=-1))
 
-    def _gains_of_normals(self, planned: Array) -> Array:
+    def _gains_of_normals(self, planned: Array, points: Array | None = None) -> Array:
         """Return the gains where planned looks have these covariances, ``(look, n, n)``, in place of theirs."""
         mean = self.knowledge.truths
-        points = self.knowledge.normals()
+        points = self.knowledge.normals() if points is None else points
         base = gain(mean, self.planned, self.choose, points) if self.planned.any() else 0.0
         return np.asarray(gain(np.broadcast_to(mean, planned.shape[:-1]), planned, self.choose, points) - base)
 
@@ -189,6 +210,10 @@ class Situation:
 
     def after(self, looks: Looks) -> "Situation":
         """Return the situation with one look planned, ``(1, …)``."""
+        return replace(self._with(looks), regret=max(self.regret - float(self.gains(looks)[0]), 0.0))
+
+    def _with(self, looks: Looks) -> "Situation":
+        """Return what will be known with one look planned, at the same regret."""
         rows, there = self.rows, np.zeros(len(self.rows.counts), dtype=bool)
         if looks.voter[0] == NEW:
             knowledge = self.knowledge.after(self.offered(looks), float(looks.voters[0]) * self._more(looks))

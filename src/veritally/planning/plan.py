@@ -17,7 +17,7 @@ from veritally.outcome import Outcome
 from veritally.panel.base import AnyPanel
 from veritally.planning.limits import BLOCKS, SOMEBODY, Cost, Limits, Look, Used
 from veritally.planning.looks import Looks, shared_out
-from veritally.planning.situations import Situations, regret
+from veritally.planning.situations import Situations
 from veritally.progress import report
 from veritally.records import framed
 from veritally.votes.ballots import SingleKind
@@ -54,8 +54,6 @@ class Plan:
     regret
         What choosing now costs, expected; in the unit of the votes where these are numbers, else in σ, the noise of one
         look.
-    regret_after
-        What it costs after the planned looks.
     sureness
         The chance that what would be chosen now is best; of several, that the least sure of them is among the best so
         many. That all of them are is less sure.
@@ -72,7 +70,6 @@ class Plan:
     looks: tuple[Look, ...]
     offers: tuple[Look, ...]
     regret: float
-    regret_after: float
     sureness: float
     stop: Stop
     unit: str
@@ -88,8 +85,13 @@ class Plan:
         """What is spent, and the expected regret then, from now on."""
         points = [(0.0, self.regret)]
         for look in self.looks:
-            points.append((points[-1][0] + look.cost, max(points[-1][1] - look.gain, 0.0)))
+            points.append((points[-1][0] + look.cost, points[-1][1] - look.gain))
         return points
+
+    @property
+    def regret_after(self) -> float:
+        """What choosing costs after the planned looks, expected."""
+        return self.curve[-1][1]
 
     @property
     def reason(self) -> str:
@@ -255,11 +257,11 @@ def next_looks(
     unit = _unit(outcome)
     situations = Situations.of(outcome, budget / limits.cheapest)
     tiny = _ROUNDING * situations.deviation / unit
-    now = regret(outcome) / unit
+    now = situations.regret / unit
     now = now if now > tiny else 0.0
     sureness = float(outcome.sureness)
     looks = situations.best(limits.looks(situations.rows), _OFFERED)
-    gains = situations.gains(looks) / unit
+    gains = np.minimum(situations.gains(looks) / unit, now)
     least = max(_NOTHING * now, tiny)
     gains = np.where(gains > least, gains, 0)
     order = np.argsort(-gains / looks.cost, kind="stable")
@@ -269,17 +271,26 @@ def next_looks(
     if choose == profile.shape[-1]:
         stop = "all"
     elif until is None or sureness < until or not outcome.profile.ballots.mask.all():  # what nobody saw may be best
-        planned, stop = _planned(situations, limits, looks, gains, unit, price, least)
-    after = now - sum(look.gain for look in planned)
+        planned, stop = _planned(situations, limits, looks, gains, now, unit, price, least)
     in_sigma = outcome.distance_unit != "votes"
     unit_name = "σ of one look" if in_sigma else "unit of the votes"
-    return Plan(planned, offers, now, max(after, 0.0), sureness, stop, unit_name, choose)
+    return Plan(planned, offers, now, sureness, stop, unit_name, choose)
 
 
 def _planned(
-    situations: Situations, limits: Limits, looks: Looks, gains: Array, unit: float, price: float, least: float
+    situations: Situations,
+    limits: Limits,
+    looks: Looks,
+    gains: Array,
+    regret: float,
+    unit: float,
+    price: float,
+    least: float,
 ) -> tuple[tuple[Look, ...], Stop]:
-    """Take the block that is worth most for its cost, then the next beside it, as far as limits go."""
+    """Take the block that is worth most for its cost, then the next beside it, as far as limits go.
+
+    None is worth more than the regret that those before it leave.
+    """
     planned: list[Look] = []
     used, large = Used({}, {}, 0, 0.0), looks.number >= _least(looks, limits.budget)
     at, known = looks.at, np.array(gains)  # of the last step that looked at them
@@ -295,7 +306,7 @@ def _planned(
                 continue
             short = places[shared_out(known[places] / looks.cost[places], at[places])[:_SHORT]]
             if planned:
-                known[short] = situations.gains(looks.take(short)) / unit
+                known[short] = np.minimum(situations.gains(looks.take(short)) / unit, regret)
             best = int(short[np.argmax(known[short] / looks.cost[short])])
             if known[best] > max(price * looks.cost[best], least):
                 break
@@ -304,6 +315,7 @@ def _planned(
         report(min(used.cost / limits.budget, 1.0))
         one, share = limits.within_round(looks.take(np.array([best])), used)
         planned.append(limits.named(situations.rows, one, 0, share * float(known[best])))
+        regret -= planned[-1].gain
         used, situations = used.more(one), situations.after(one)
     return tuple(planned), "steps"
 

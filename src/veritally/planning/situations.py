@@ -1,6 +1,6 @@
 """Where a decision stands while its noise is not known: at a few values that it may have."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from veritally.arrays import Array
 from veritally.inference.linear import inverse, root
 from veritally.inference.mixture import PosteriorMixture
-from veritally.inference.sampling import expected_loss
+from veritally.inference.sampling import expected_losses
 from veritally.outcome import Outcome
 from veritally.planning.gain import normals
 from veritally.planning.knowledge import Knowledge
@@ -27,9 +27,17 @@ class Situations:
     """Where a decision stands at each of a few values that the noise may have, with their chances.
 
     At values at which all looks that may be made tell next to nothing, they are worth nothing.
+
+    Attributes
+    ----------
+    each
+        Chances and situations.
+    regret
+        What choosing now costs, expected: what there is to gain.
     """
 
     each: tuple[tuple[float, Situation], ...]
+    regret: float
 
     @classmethod
     def of(cls, outcome: Outcome, most: float = 1000.0) -> "Situations":
@@ -45,8 +53,13 @@ class Situations:
         largest = largest[telling[largest] > _RARE * np.max(telling)]
         chance = telling[largest] * np.sum(telling) / np.sum(telling[largest])
         order = np.argsort(-left[largest], kind="stable")
-        values = [(float(chance[k]), _value(found, int(largest[k]))) for k in order]
-        return cls(tuple((p, Situation.of(ballots, own, outcome.choose, outcome.seed[0])) for p, own in values))
+        regret, shares = _regret(outcome, found, ballots)
+        each = []
+        for k in order:
+            v = int(largest[k])
+            own = Situation.of(ballots, _value(found, v), outcome.choose, outcome.seed[0])
+            each.append((float(chance[k]), replace(own, regret=min(1.0, float(shares[v])) * own.all_known)))
+        return cls(tuple(each), regret)
 
     @property
     def rows(self) -> SingleKind:
@@ -85,18 +98,18 @@ class Situations:
 
     def after(self, looks: Looks) -> "Situations":
         """Return the situations with one look planned, ``(1, …)``."""
-        return Situations(tuple((chance, own.after(looks)) for chance, own in self.each))
+        return Situations(tuple((chance, own.after(looks)) for chance, own in self.each), self.regret)
 
 
-def regret(outcome: Outcome) -> float:
+def _regret(outcome: Outcome, found: PosteriorMixture, ballots: SingleKind) -> tuple[float, Array]:
     """Return what choosing now costs, expected: the truth of the best, less that of the chosen.
 
-    The decision says so itself, but for alternatives that nobody saw, which it leaves out.
+    The decision says so itself, but for alternatives that nobody saw, which it leaves out: with these, truths are taken
+    for normal. Also return how much it is at each value of the noise beside what it would be by a normal.
     """
-    found, ballots, k = outcome.fit.posterior, outcome.profile.ballots, outcome.choose
-    assert found is not None
+    k = outcome.choose
     if ballots.mask.all():
-        return expected_loss(ballots, found, outcome.chosen_positions, outcome.seed[0])
+        return expected_losses(ballots, found, outcome.chosen_positions, outcome.seed[0])
     each = [Knowledge.of(ballots, _value(found, v)) for v in range(len(found.weight))]
     mean = sum((weight * own.truths for weight, own in zip(found.weight, each, strict=True)), np.zeros(1))
     now = np.argsort(-np.where(ballots.mask, mean, -np.inf), kind="stable")[:k]
@@ -105,7 +118,7 @@ def regret(outcome: Outcome) -> float:
         truths = own.truths + np.matmul(normals(len(own.truths), _FINE), root(own.spread))
         best = np.sum(np.sort(truths, axis=-1)[:, -k:], axis=-1)
         lost += float(weight) * float(np.mean(best - np.sum(truths[:, now], axis=-1)))
-    return lost
+    return lost, np.ones(len(each))
 
 
 def _value(found: PosteriorMixture, v: int) -> PosteriorMixture:
