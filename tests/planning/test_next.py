@@ -286,13 +286,9 @@ def test_the_command(tmp_path):
 
 def test_the_command_says_what_a_look_is_where_that_is_not_plain(tmp_path):
     votes = tmp_path / "votes.csv"
-    for name, counts, said in (
-        ("count", (2.5, 1), "two and a half"),
-        ("confidence", (3, 1), "confidence"),
-        ("count", (3, 1), ""),
-    ):
+    for name, counts, said in (("confidence", (3, 1), "its confidence"), ("count", (3, 1), "unit"), ("count", (1, 1), "")):
         votes.write_text(f"voter,alternative,value,{name}\na,x,5,{counts[0]}\na,y,4,{counts[1]}\nb,x,4,1\nb,y,4.3,1\n")
-        found = run("next", str(votes), "--budget", "5", "--per-pair", "3")
+        found = run("next", str(votes), "--budget", "5", "--per-pair", "4")
         assert found.exit_code == 0, found.output
         assert ("A look is one unit of count" in found.stdout, said in found.stdout) == (bool(said), True)
 
@@ -318,6 +314,34 @@ def test_mistakes_in_files_name_the_file(tmp_path):
     ):
         found = run("next", str(votes), "--budget", "10", *options)
         assert (found.exit_code, said in found.stderr) == (2, True), found.stderr
+
+
+def test_tables_may_have_the_column_names_of_votes(tmp_path):
+    votes, table = tmp_path / "votes.csv", tmp_path / "table.csv"
+    votes.write_text("Reviewer,Paper,value,count\na,x,5,3\na,y,4.8,3\nb,x,4.9,2\nb,y,5.1,2\n")
+
+    def offered(option, text):
+        table.write_text(text)
+        found = run("next", str(votes), "--budget", "10", "--no-newcomers", "--json", option, str(table))
+        assert found.exit_code == 0, found.output
+        return {(look["voter"], *look["alternatives"]): look["cost"] / look["looks"] for look in json.loads(found.stdout)["offers"]}
+
+    every = {(voter, paper): 1 for voter in "ab" for paper in "xy"}
+    assert offered("--conflicts", "Reviewer,Paper\na,x\n") == {cell: 1 for cell in every if cell != ("a", "x")}
+    assert offered("--may", "Paper,Reviewer name\nx,a\n") == {("a", "x"): 1}
+    assert offered("--cost", "Reviewer,Cost\na,2\n") == {cell: 2 if cell[0] == "a" else 1 for cell in every}
+    for header in ("Reviewer,Paper", "voter,alternative"):
+        assert offered("--conflicts", f"{header}\n") == every
+    table.write_text("Submission,Count\nx,4\n")
+    assert run("next", str(votes), "--budget", "10", "--newcomer", str(table)).exit_code == 0
+    for option, text, said in (
+        ("--may", "voter,alternative\n", "has a header but no rows"),
+        ("--conflicts", "who,what\n", "has no column voter"),
+        ("--may", "Reviewer,Rater,Paper\na,b,x\na,a,y\n", "several columns may be the voter; call the right one voter"),
+    ):
+        table.write_text(text)
+        found = run("next", str(votes), "--budget", "10", option, str(table))
+        assert (found.exit_code, said in found.stderr) == (2, True), found.output
 
 
 @pytest.mark.filterwarnings("error")

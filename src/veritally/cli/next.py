@@ -1,7 +1,7 @@
 """``veritally next``: who should look at what, and when to stop."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 import numpy as np
@@ -11,12 +11,13 @@ from veritally.cli.options import file_options, force_option, groups_option, low
 from veritally.cli.progress import progress_bar
 from veritally.cli.saving import require_files
 from veritally.cli.screen import Screen, Text, say
-from veritally.errors import InputError
+from veritally.errors import InputError, quoted
 from veritally.files import write_whole
 from veritally.io.votes import read
 from veritally.panel.files import read_panel
 from veritally.progress import listening
 from veritally.votes.ballots import SingleKind
+from veritally.votes.pairs import Pairs
 from veritally.votes.profile import Profile
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _HEADER = b"voter,voters,alternative,"  # with which assignments begin
 _EXAMPLES = """\b
 Examples:
   veritally next votes.csv --budget 20
-  veritally next reviews.csv --budget 30 --choose 8 --conflicts conflicts.csv --per-voter 60
+  veritally next reviews.csv --budget 10 --choose 8 --look usual --per-pair 1 --conflicts conflicts.csv
   veritally next battles.jsonl --budget 200 --round 50 --until 0.95
   veritally next votes.csv --budget 100 --cost costs.csv --out assignments.csv --plot budget.svg
 """
@@ -57,7 +58,14 @@ Examples:
     "--per-pair",
     type=float,
     metavar="N",
-    help="The most looks of one voter at one alternative, with those made already. A look is one unit of count.",
+    help="The most looks of one voter at one alternative, with those made already.",
+)
+@click.option(
+    "--look",
+    metavar="N | usual",
+    default="1",
+    show_default=True,
+    help="What one look adds to a count: a number, or usual for the mean of the counts that a voter has.",
 )
 @click.option("--round", "a_round", type=click.IntRange(min=1), metavar="N", help="The most looks in this plan.")
 @click.option("--newcomers/--no-newcomers", default=True, help="Whether people who have not voted can be asked.")
@@ -92,6 +100,7 @@ def next(  # noqa: A001 (the command's name)
     per_voter: int | None,
     per_pair: float | None,
     a_round: int | None,
+    look: str,
     newcomers: bool,
     newcomer: str | None,
     panel: str | None,
@@ -110,7 +119,7 @@ def next(  # noqa: A001 (the command's name)
     Looks are worth what they are expected to save: the quality that is lost by choosing now. They are planned in
     blocks, since a single one often cannot change the choice.
     """
-    from veritally.io.planning import read_allowed, read_costs, read_newcomer
+    from veritally.io.planning import read_allowed, read_conflicts, read_costs, read_newcomer
     from veritally.planning.plan import next_looks
 
     require_files(plot, force, (out, ".csv", _HEADER))
@@ -129,12 +138,13 @@ def next(  # noqa: A001 (the command's name)
             until=until,
             price=price,
             may=None if may is None else read_allowed(may, profile),
-            conflicts=() if conflicts is None else read_allowed(conflicts, profile),
+            conflicts=() if conflicts is None else read_conflicts(conflicts, profile),
             newcomers=newcomers,
             newcomer=None if newcomer is None else _number_or(newcomer, "--newcomer", read_newcomer, profile),
             per_voter=per_voter,
             per_pair=per_pair,
             a_round=a_round,
+            look=_look(look),
             seed=seed,
             **{name: value for name, value in given.items() if value is not None},
         )
@@ -150,7 +160,7 @@ def next(  # noqa: A001 (the command's name)
         say(plan.to_json())
     else:
         _print(plan)
-        if note := _what_a_look_is(profile):
+        if look == "1" and (note := _what_a_look_is(profile)):
             say(note)
 
 
@@ -192,11 +202,20 @@ def _what_a_look_is(profile: Profile) -> str:
     counts = np.asarray(profile.counts)
     if np.all((counts == 0) | (counts == 1)):
         return ""
-    if profile.confidence is not None:
-        return "A look is one unit of count: a review is as many looks as its confidence counts for."
-    if np.any(counts % 1):
-        return "A look is one unit of count: a vote that has a count of 2.5 is two and a half looks."
-    return ""
+    if isinstance(profile.ballots, Pairs):
+        return ""
+    what = "a review is as many looks as its confidence counts for" if profile.confidence is not None else "not one vote"
+    return f"A look is one unit of count, {what}. To plan votes, such as reviews: --look usual --per-pair 1"
+
+
+def _look(text: str) -> float | Literal["usual"]:
+    """Read what a look adds to a count."""
+    if text == "usual":
+        return "usual"
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--look takes a number or usual, not {quoted(text)}") from None
 
 
 def _number_or(text: str, option: str, read_table: Any, profile: Any) -> Any:

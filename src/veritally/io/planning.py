@@ -6,6 +6,7 @@ import polars as pl
 
 from veritally.errors import InputError, quoted
 from veritally.io import frames
+from veritally.io.columns import OTHER_NAMES, Source, key, meant
 from veritally.io.votes import load
 from veritally.planning.limits import SOMEBODY
 from veritally.votes.labels import require_known
@@ -14,7 +15,15 @@ from veritally.votes.profile import Profile
 
 def read_allowed(source: Any, profile: Profile) -> list[tuple[Any, Any]]:
     """Read who may look at what: the columns ``voter`` and ``alternative``, a row for each pair."""
-    table = _table(source, "voter and alternative", ("voter", "alternative"))
+    return _pairs(_table(source, "voter and alternative", ("voter", "alternative")), source, profile)
+
+
+def read_conflicts(source: Any, profile: Profile) -> list[tuple[Any, Any]]:
+    """Read who may not look at what: a table of the same columns, without rows where there are no conflicts."""
+    return _pairs(_table(source, "voter and alternative", ("voter", "alternative"), empty=True), source, profile)
+
+
+def _pairs(table: pl.DataFrame, source: Any, profile: Profile) -> list[tuple[Any, Any]]:
     voters, alternatives = _names((*profile.voters, SOMEBODY)), _names(profile.alternatives)
     found = []
     for row, (one, other) in enumerate(table.iter_rows(), 1):
@@ -67,13 +76,33 @@ def _numbers(source: Any, what: str, key: str, value: str) -> dict[str, float]:
     return found
 
 
-def _table(source: Any, what: str, columns: tuple[str, ...]) -> pl.DataFrame:
-    """Read some columns of a table as text, without blank rows."""
+def _table(source: Any, what: str, columns: tuple[str, ...], empty: bool = False) -> pl.DataFrame:
+    """Read some columns of a table as text, without blank rows; of voters and alternatives by the names of votes."""
     table, place = load(source, what)
+    found: dict[str, str] = {}
     for column in columns:
-        if column not in table.columns:
+        name = _called(column, Source(table, place), tuple(found.values()))
+        if name is None:
             raise InputError(f"{place.name}: has no column {column}; it needs the columns {' and '.join(columns)}")
-    table, _ = frames.filled_rows(table.select(columns), place)
-    if not table.height:
+        found[column] = name
+    table = table.select(pl.col(name).alias(column) for column, name in found.items())
+    table, _ = frames.filled_rows(table, place)
+    if not table.height and not empty:
         raise InputError(f"{place.name}: has a header but no rows; it needs the columns {' and '.join(columns)}")
     return table.select(pl.all().cast(pl.String).str.strip_chars())
+
+
+def _called(column: str, source: Source, taken: tuple[str, ...]) -> str | None:
+    """Return the column of a table that has our name, or one that a file of votes may have for it."""
+    names = [name for name in source.table.columns if name not in taken]
+    same = [name for name in names if name == column] or [name for name in names if key(name) == column]
+    if same or column not in ("voter", "alternative"):
+        return next(iter(same), None)
+    if not source.table.height:  # there is nothing to tell by whether they are voters
+        others = {other for line in OTHER_NAMES[column] for other in line}
+        return next((name for name in names if key(name) in others), None)
+    try:
+        return meant(column, source, taken)
+    except InputError:
+        problem = f"several columns may be the {column}; call the right one {column}"
+        raise InputError(f"{source.place.name}: {problem}") from None

@@ -111,6 +111,7 @@ class Limits:
     per_voter: int | None
     per_pair: float | None
     a_round: int | None
+    sizes: Array  # what a look adds to a count, of each voter and, at last, of somebody new
 
     @classmethod
     def of(
@@ -125,6 +126,7 @@ class Limits:
         per_voter: int | None,
         per_pair: float | None,
         a_round: int | None,
+        look: float | Literal["usual"],
     ) -> "Limits":
         """Check what a user gave."""
         names, alternatives = list(profile.voters), list(profile.alternatives)
@@ -159,7 +161,8 @@ class Limits:
         per_voter = None if per_voter is None else whole(per_voter, "the looks of a voter", least=1)
         per_pair = None if per_pair is None else positive(per_pair, "the looks of a voter at an alternative")
         a_round = None if a_round is None else whole(a_round, "the looks of a round", least=1)
-        return cls(profile, budget, costs, default, allowed, newcomers, row, per_voter, per_pair, a_round)
+        sizes = _sizes(profile, look)
+        return cls(profile, budget, costs, default, allowed, newcomers, row, per_voter, per_pair, a_round, sizes)
 
     def looks(self, rows: SingleKind) -> Looks:
         """Return all looks that could be made and paid for, in blocks."""
@@ -259,7 +262,8 @@ class Limits:
             j, k = at
             seen = [float(before.votes[i, j, k] + before.votes[i, k, j]) for i in every]
         else:
-            seen = [float(before.counts[i, at[0]]) for i in every]
+            made = [float(before.counts[i, at[0]] / self.sizes[i]) for i in every]
+            seen = [max(math.floor(number + 0.5), 1) if number else 0 for number in made]
         most = max(count + used.cells.get((i, at), 0) for i, count in zip(every, seen, strict=True))
         return self.per_pair - most - used.cells.get((EVERYBODY, at), 0)
 
@@ -298,6 +302,7 @@ def plain(number: float) -> float:
     return int(near) if near == int(near) else near
 
 
+_ONE_COMPARISON = "a look at comparisons is one comparison; leave out what it adds to a count"
 _NOTHING_USED = Used({}, {}, 0, 0.0)
 
 
@@ -325,6 +330,26 @@ def _cells(pairs: Any, places: tuple[dict[Any, int], dict[Any, int]], what: str)
         require_known(voter, places[0], "voter")
         require_known(alternative, places[1], "alternative")
     return frozenset((places[0][voter], places[1][alternative]) for voter, alternative in given)
+
+
+def _sizes(profile: Profile, look: Any) -> Array:
+    """Return what a look adds to a count: ``usual`` is the mean of what a voter has; of others, that of these means."""
+    voters = len(profile.voters)
+    if look != "usual":
+        if isinstance(look, str):
+            raise InputError(f"what a look adds to a count is a number or usual, not {quoted(look)}")
+        size = positive(look, "what a look adds to a count")
+        if size != 1 and profile.kind == "pairs":
+            raise InputError(_ONE_COMPARISON)
+        return np.full(voters + 1, size)
+    if profile.kind == "pairs":
+        raise InputError(_ONE_COMPARISON)
+    counts = np.asarray(profile.counts, dtype=float)
+    number = np.sum(counts > 0, axis=-1)
+    means = np.sum(counts, axis=-1)[number > 0] / number[number > 0]
+    sizes = np.full(voters + 1, np.mean(means))
+    sizes[:-1][number > 0] = means
+    return sizes
 
 
 def _row(at: tuple[int, ...], n: int) -> Array:

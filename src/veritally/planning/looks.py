@@ -37,7 +37,7 @@ class Looks(NamedTuple):
     voters
         How many voters would.
     added
-        How often each of them at each alternative, ``(look, n)``; for comparisons, how often each takes part.
+        How often each of them looks at each alternative, ``(look, n)``; for comparisons, how often each takes part.
     number
         How many looks it is in all.
     cost
@@ -109,6 +109,8 @@ class Situation:
         How many are chosen.
     regret
         What there is to gain beside the planned looks: what choosing costs, expected, when these are made.
+    sizes
+        What a look adds to a count: one number, or one for each voter and, at last, for somebody new.
     """
 
     knowledge: Knowledge
@@ -118,6 +120,7 @@ class Situation:
     planned: Array
     choose: int
     regret: float = math.inf
+    sizes: Array | float = 1.0
 
     @classmethod
     def of(cls, ballots: SingleKind, found: PosteriorMixture, choose: int, seed: int = 0) -> "Situation":
@@ -140,7 +143,7 @@ class Situation:
         size = max(_LEAST_AT_ONCE, _AT_ONCE // looks.added.shape[-1] ** 2)
         for start in range(0, int(np.sum(alone)), size):
             some = np.flatnonzero(alone)[start : start + size]
-            found[some] = self._gains_of_one(looks.take(some))
+            found[some] = self._gains_of_one(self._in_counts(looks.take(some)))
         if not alone.all():
             after = np.stack([self._with(looks.take(np.array([k]))).planned for k in np.flatnonzero(~alone)])
             found[~alone] = self._gains_of_normals(after)
@@ -163,6 +166,15 @@ class Situation:
         planned = (self.planned + self.knowledge.spread)[None]
         return float(self._gains_of_normals(planned, self.knowledge.normals(_FINE))[0])
 
+    def _in_counts(self, looks: Looks) -> Looks:
+        """Return looks with what they add to counts; those of everybody add as much as looks of voters do on average."""
+        if isinstance(self.sizes, float):
+            return looks._replace(added=self.sizes * looks.added)
+        voters = len(self.rows.counts)
+        each = np.concat([self.sizes, [np.mean(self.sizes[:voters])]])
+        place = np.where(looks.voter == NEW, voters, np.where(looks.voter == EVERYBODY, voters + 1, looks.voter))
+        return looks._replace(added=each[place][:, None] * looks.added)
+
     def guess(self, looks: Looks) -> Array:
         """Return a rough guess of gains, ``(look,)``: as if each alternative had only to pass the border of the chosen.
 
@@ -171,7 +183,7 @@ class Situation:
         mean, variance = self.knowledge.truths, np.diagonal(self.knowledge.spread)
         falling = np.sort(mean)[::-1]
         border = (falling[self.choose - 1] + falling[min(self.choose, len(mean) - 1)]) / 2
-        told = looks.voters[:, None] * looks.added / self.knowledge.noise.sigma[0] ** 2
+        told = looks.voters[:, None] * self._in_counts(looks).added / self.knowledge.noise.sigma[0] ** 2
         moves = variance * np.sqrt(told / (1 + told * variance))
         gap = np.abs(mean - border)
         far = gap / np.maximum(moves, gap / _FAR + np.finfo(float).tiny)
@@ -216,13 +228,16 @@ class Situation:
         """Return what will be known with one look planned, at the same regret."""
         rows, there = self.rows, np.zeros(len(self.rows.counts), dtype=bool)
         if looks.voter[0] == NEW:
-            knowledge = self.knowledge.after(self.offered(looks), float(looks.voters[0]) * self._more(looks))
+            one = self._in_counts(looks)
+            knowledge = self.knowledge.after(self.offered(one), float(looks.voters[0]) * self._more(one))
         else:
             there = there | (looks.voter[0] == EVERYBODY) | (np.arange(len(there)) == looks.voter[0])
             voters = np.flatnonzero(there)
-            every = Looks(voters, *(np.repeat(x, len(voters), axis=0) for x in looks[1:]))
+            every = self._in_counts(Looks(voters, *(np.repeat(x, len(voters), axis=0) for x in looks[1:])))
             knowledge = self.knowledge.after(self.offered(every), self._more(every))
-            rows = rows.with_counts(rows.counts + there[:, None] * looks.added[0])
+            counts = rows.counts.copy()
+            counts[voters] += every.added
+            rows = rows.with_counts(counts)
         planned = self.planned + self.knowledge.spread - knowledge.spread
         return replace(self, knowledge=knowledge, rows=rows, asked=self.asked | there, planned=planned)
 

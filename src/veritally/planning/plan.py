@@ -53,7 +53,7 @@ class Plan:
         What could be made, each valued alone, the best for its cost first; of very many, the best 300.
     regret
         What choosing now costs, expected; in the unit of the votes where these are numbers, else in σ, the noise of one
-        look.
+        look, or of one unit of count where a look is another.
     sureness
         The chance that what would be chosen now is best; of several, that the least sure of them is among the best so
         many. That all of them are is less sure.
@@ -191,6 +191,7 @@ def next_looks(
     per_voter: int | None = None,
     per_pair: float | None = None,
     a_round: int | None = None,
+    look: float | Literal["usual"] = 1.0,
     seed: int = 0,
     **parameters: Any,
 ) -> Plan:
@@ -231,7 +232,12 @@ def next_looks(
         The most looks of one voter, and of all, in this plan.
     per_pair
         The most looks of one voter at one alternative (the most comparisons of the same two), with those made already:
-        1 where counts are 1 and nobody reviews the same twice. One look is one unit of ``counts``.
+        1 where nobody reviews the same twice.
+    look
+        What one look adds to a count, which is what budget, cost, limits and plan are in: a number, or ``"usual"`` for
+        the mean of the counts that a voter has, and for somebody new the mean over voters. So a look is one more review
+        where reviews have counts of their own, such as those that confidence stands for. What is there already counts
+        as so many looks, rounded, and as one at least. Not for comparisons.
     seed, **parameters
         As :func:`decide` takes them; ``sigma`` and ``tau`` where they are known.
 
@@ -251,11 +257,11 @@ def next_looks(
     if until is not None and not 0 < real(until, "until") < 1:
         raise InputError(f"until is a chance between 0 and 1, not {until:g}")
     _require_one(profile)
-    limits = Limits.of(profile, budget, cost, may, conflicts, newcomers, newcomer, per_voter, per_pair, a_round)
+    limits = Limits.of(profile, budget, cost, may, conflicts, newcomers, newcomer, per_voter, per_pair, a_round, look)
     outcome = _decided(profile, panel, choose, seed, parameters)
     _require_kind(outcome)
     unit = _unit(outcome)
-    situations = Situations.of(outcome, budget / limits.cheapest)
+    situations = Situations.of(outcome, budget / limits.cheapest, limits.sizes)
     tiny = _ROUNDING * situations.deviation / unit
     now = situations.regret / unit
     now = now if now > tiny else 0.0
@@ -273,7 +279,8 @@ def next_looks(
     elif until is None or sureness < until or not outcome.profile.ballots.mask.all():  # what nobody saw may be best
         planned, stop = _planned(situations, limits, looks, gains, now, unit, price, least)
     in_sigma = outcome.distance_unit != "votes"
-    unit_name = "σ of one look" if in_sigma else "unit of the votes"
+    noise = "σ of one look" if look == 1 else "σ of one unit of count"
+    unit_name = noise if in_sigma else "unit of the votes"
     return Plan(planned, offers, now, sureness, stop, unit_name, choose)
 
 

@@ -40,14 +40,18 @@ class Situations:
     regret: float
 
     @classmethod
-    def of(cls, outcome: Outcome, most: float = 1000.0) -> "Situations":
-        """Return where a decision stands, what is least known first; ``most`` is how many looks may be made."""
+    def of(cls, outcome: Outcome, most: float = 1000.0, sizes: Array | float = 1.0) -> "Situations":
+        """Return where a decision stands, what is least known first.
+
+        ``most`` is how many looks may be made, and ``sizes`` what these add to a count, as for :class:`Situation`.
+        """
         found, ballots = outcome.fit.posterior, outcome.profile.ballots
         assert found is not None
         assert isinstance(ballots, SingleKind)
         variance = np.diagonal(inverse(found.moments.precision), axis1=-2, axis2=-1)
         left = np.mean(variance[:, ballots.mask], axis=-1) / found.tau**2
-        after = left / (1 + left * most * found.tau**2 / np.mean(found.sigma**2, axis=-1))
+        told = most * float(np.max(sizes))
+        after = left / (1 + left * told * found.tau**2 / np.mean(found.sigma**2, axis=-1))
         telling = np.where((after < _NOTHING_TOLD) | (after <= np.min(after)), found.weight, 0)
         largest = np.argsort(-telling, kind="stable")[:_VALUES]
         largest = largest[telling[largest] > _RARE * np.max(telling)]
@@ -58,7 +62,7 @@ class Situations:
         for k in order:
             v = int(largest[k])
             own = Situation.of(ballots, _value(found, v), outcome.choose, outcome.seed[0])
-            each.append((float(chance[k]), replace(own, regret=min(1.0, float(shares[v])) * own.all_known)))
+            each.append((float(chance[k]), replace(own, regret=min(1.0, float(shares[v])) * own.all_known, sizes=sizes)))
         return cls(tuple(each), regret)
 
     @property
