@@ -21,7 +21,7 @@ import next_figure
 import numpy as np
 import polars as pl
 from paired import mean
-from policies import best_by_gain, by_gain, others
+from policies import balanced, best_by_gain, by_gain, by_plan, others
 from replays import Belief, Recorded, Simulated, World, designs, regrets
 from rows import Row
 
@@ -36,6 +36,7 @@ _RESAMPLED = 500
 _POINTS = 60  # of a curve that is kept
 _ROUND, _PART = 25, 5  # comparisons of llmfao, and how many of them are planned at a time
 _MOST = 10_000  # looks after which nobody waits for being sure
+_A_ROUND = 10  # looks that a plan of next_looks itself is asked for at once
 _GROWTH = 20  # looks made per look that the next is decided for, where being sure takes many
 
 
@@ -43,6 +44,28 @@ def simulated(sigma: float, verdicts: bool, budget: int, again: int) -> Row:
     """Measure the paper's conditions, 10 alternatives."""
     world = Simulated(200, 10, sigma, verdicts, _SEED)
     return measured({"": world}, budget, again)
+
+
+def planned(verdicts: bool, budget: int) -> Row:
+    """Measure plans of next_looks itself, in rounds, beside the loop of these replays and beside balanced looks."""
+    world, started = Simulated(200, 10, _LOW, verdicts, _SEED), time.perf_counter()
+    policies = {
+        "plan": by_plan(world, budget, _A_ROUND),
+        "next": by_gain(_SEED, 1 + verdicts),
+        "balanced": balanced(_SEED),
+    }
+    curves = {name: regrets(world, policy, budget) for name, policy in policies.items()}
+    areas = {name: np.mean(curve, axis=-1) for name, curve in curves.items()}
+    found: Row = {"replays": len(world.truth), "budget": budget, "round": _A_ROUND}
+    found["ways"] = {
+        name: mean("area", areas[name])
+        | {"looks": needed(np.mean(curves[name], axis=0))}
+        | relative(curves[name], curves["balanced"])
+        | mean("less", areas[name] - areas["balanced"])
+        | mean("plan", areas["plan"] - areas[name])
+        for name in curves
+    }
+    return found | {"seconds": round(time.perf_counter() - started)}
 
 
 def llmfao() -> Row:
@@ -175,6 +198,8 @@ CONDITIONS: dict[str, Callable[[], Row]] = {
     "comparisons, high variance": lambda: simulated(_HIGH, True, 10_000, 100),
     "llmfao": llmfao,
     "mqm": mqm,
+    "plans, values": lambda: planned(False, 500),
+    "plans, comparisons": lambda: planned(True, 1000),
     "sureness of values": lambda: sureness(False),
     "sureness of comparisons": lambda: sureness(True),
 }

@@ -1,11 +1,13 @@
 """Ways to say what to look at next, each for many replays at a time."""
 
 import math
+import warnings
 from collections.abc import Callable
 
 import numpy as np
-from replays import Belief, Chooser
+from replays import Belief, Chooser, World
 
+import veritally as vt
 from veritally.arrays import Array
 from veritally.inference.linear import root
 from veritally.planning.gain import gain_along, gain_of_moves, verdicts
@@ -86,6 +88,64 @@ def best_by_gain(belief: Belief, random: np.random.Generator) -> Array:
     worth = np.max(gains(belief) / np.asarray(BLOCKS), axis=-1)
     worth = worth * (1 + 1e-6 * random.random(worth.shape))
     return np.where(np.max(worth, axis=-1) > _NOTHING, np.argmax(worth, axis=-1), _closest(belief))
+
+
+def by_plan(world: World, budget: int, a_round: int) -> Chooser:
+    """Ask ``next_looks`` itself, in rounds, with what was seen so far as the votes of one voter.
+
+    In the first round everything is looked at as often, as there are no votes yet. Where a plan stops before the round
+    is full, the winner and its closest challenger are looked at.
+    """
+    made: list[Array] = []  # what was looked at, of which the first have been seen by the next round
+
+    def choose(belief: Belief, start: int, number: int) -> Array:
+        while len(made) < start + number:
+            if made:
+                seen = _seen(world, np.stack(made, axis=-1))
+                rows = [_planned(world, own, budget - len(made), a_round) for own in seen]
+            else:
+                rows = [[k % len(world.designs) for k in range(a_round)]] * len(belief.mean)
+            spare = _closest(belief)
+            full = [(row + [int(other)] * a_round)[:a_round] for row, other in zip(rows, spare, strict=True)]
+            made.extend(np.array(full).T)
+        return np.stack(made[start : start + number], axis=-1)
+
+    return choose
+
+
+def _seen(world: World, made: Array) -> Array:
+    """Return what looks showed, ``(replay, number and sum, action)``; of comparisons, the sum of the signs."""
+    found = np.zeros((len(made), 2, len(world.designs)))
+    every = np.arange(len(made))
+    for action in made.T:
+        shown = world.shown(action, found[every, 0, action].astype(int))
+        found[every, 0, action] += 1
+        found[every, 1, action] += shown
+    return found
+
+
+def _planned(world: World, seen: Array, budget: int, a_round: int) -> list[int]:
+    """Return what a plan of ``next_looks`` looks at in its first round, action by action."""
+    number, total = seen
+    known = {"sigma": world.noise, "tau": world.spread}
+    if world.verdicts:
+        n = world.designs.shape[1]
+        pairs = [(int(np.argmax(h)), int(np.argmin(h))) for h in world.designs]
+        wins = np.zeros((1, n, n))
+        for (j, k), times, more in zip(pairs, number, total, strict=True):
+            wins[0, j, k], wins[0, k, j] = (times + more) / 2, (times - more) / 2
+        profile = vt.Profile(pairs=wins)
+        known["sigma"] /= math.sqrt(2)
+        place = {pair: action for action, pair in enumerate(pairs)}
+    else:
+        values = np.where(number > 0, total / np.maximum(number, 1), np.nan)
+        profile = vt.Profile(values=values[None], counts=number[None])
+        known["leniency"] = 0.0
+        place = {(j,): j for j in range(len(values))}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", vt.InputWarning)
+        plan = vt.next_looks(profile, budget=budget, a_round=a_round, newcomers=False, **known)
+    return [place[look.alternatives] for look in plan.looks for _ in range(round(look.looks))]
 
 
 def _closest(belief: Belief) -> Array:

@@ -6,7 +6,7 @@ names themselves, replace only what they wrote, unless they are forced to.
 
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 
@@ -50,6 +50,26 @@ def require_no_other(path: Path) -> None:
         raise InputError(f"{path}: is a folder; name a file")
     if path.exists() and not path.is_file():
         raise InputError(f"{path}: is a device, a pipe or a socket; name a file")
+
+
+def require_place(path: str | PathLike[str]) -> None:
+    """Refuse a file that cannot be written where it should be, before there is any work to lose."""
+    require_no_other(Path(path))
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise InputError(f"{path}: cannot be written (there is no folder {Path(path).parent})")
+    part = folder / f".{secrets.token_hex(8)}.part"
+    try:
+        part.open("xb").close()
+        part.unlink()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
+
+
+def require_other(out: Path, files: Iterable[Path], read: str = "the votes", written: str = "the answers") -> None:
+    """Refuse to write over one of the files that are read, by whatever name."""
+    if out.exists() and any(file.is_file() and out.samefile(file) for file in files):
+        raise InputError(f"{out}: is the file of {read}; write {written} to another")
 
 
 def refuse_to_replace(path: Path, is_ours: Callable[[Path], bool]) -> None:

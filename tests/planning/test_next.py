@@ -316,6 +316,41 @@ def test_mistakes_in_files_name_the_file(tmp_path):
         assert (found.exit_code, said in found.stderr) == (2, True), found.stderr
 
 
+def test_files_that_a_plan_is_made_of_are_not_written_over(tmp_path):
+    votes, table, link = tmp_path / "votes.csv", tmp_path / "table.csv", tmp_path / "link.csv"
+    votes.write_text("voter,alternative,value,count\na,x,5,3\na,y,4.8,3\nb,x,4.9,2\nb,y,5.1,2\n")
+    link.symlink_to(votes)
+    texts = {
+        "--may": ("voter,alternative\na,x\n", "who may look"),
+        "--conflicts": ("voter,alternative\na,x\n", "conflicts"),
+        "--cost": ("voter,cost\na,2\n", "costs"),
+        "--newcomer": ("alternative,count\nx,2\n", "somebody new"),
+        "--groups": ("voter,group\na,g\nb,g\n", "groups"),
+    }
+    for option, (text, what) in texts.items():
+        table.write_text(text)
+        found = run("next", str(votes), "--budget", "5", option, str(table), "--out", str(table), "--force")
+        assert (found.exit_code, table.read_text()) == (2, text)
+        assert f"{table}: is the file of {what}; write the plan to another" in found.stderr
+    for out in (votes, link):
+        found = run("next", str(votes), "--budget", "5", "--out", str(out), "--force")
+        assert (found.exit_code, "is the file of the votes" in found.stderr) == (2, True)
+    picture = tmp_path / "votes.svg"
+    picture.symlink_to(votes)
+    found = run("next", str(votes), "--budget", "5", "--plot", str(picture), "--force")
+    assert (found.exit_code, "is the file of the votes" in found.stderr) == (2, True)
+    assert votes.read_text().startswith("voter,")
+
+
+def test_what_cannot_be_saved_is_found_before_anything_is(tmp_path):
+    votes, out = tmp_path / "votes.csv", tmp_path / "who.csv"
+    votes.write_text("voter,alternative,value,count\na,x,5,3\na,y,4.8,3\nb,x,4.9,2\nb,y,5.1,2\n")
+    # Nobody, not even an administrator, can make a file in /proc.
+    found = run("next", str(votes), "--budget", "5", "--out", str(out), "--plot", "/proc/plan.svg")
+    assert (found.exit_code, "/proc/plan.svg: cannot be written" in found.stderr) == (2, True)
+    assert not out.exists()
+
+
 def test_tables_may_have_the_column_names_of_votes(tmp_path):
     votes, table = tmp_path / "votes.csv", tmp_path / "table.csv"
     votes.write_text("Reviewer,Paper,value,count\na,x,5,3\na,y,4.8,3\nb,x,4.9,2\nb,y,5.1,2\n")

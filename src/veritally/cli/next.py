@@ -9,7 +9,7 @@ from rich.table import Table
 
 from veritally.cli.options import file_options, force_option, groups_option, lower_is_better_option, parse_sigma
 from veritally.cli.progress import progress_bar
-from veritally.cli.saving import require_files
+from veritally.cli.saving import require_files, require_others
 from veritally.cli.screen import Screen, Text, say
 from veritally.errors import InputError, quoted
 from veritally.files import write_whole
@@ -123,6 +123,8 @@ def next(  # noqa: A001 (the command's name)
     from veritally.planning.plan import next_looks
 
     require_files(plot, force, (out, ".csv", _HEADER))
+    tables = {"who may look": may, "conflicts": conflicts, "costs": cost, "somebody new": newcomer}
+    require_others((out, plot), {"the votes": file, "the panel": panel, "groups": groups} | tables)
     if panel is not None and groups is not None:
         raise InputError("--panel and --groups both say who belongs together; give one of them")
     profile = read(file, groups=groups, **options)
@@ -204,7 +206,9 @@ def _what_a_look_is(profile: Profile) -> str:
         return ""
     if isinstance(profile.ballots, Pairs):
         return ""
-    what = "a review is as many looks as its confidence counts for" if profile.confidence is not None else "not one vote"
+    what = (
+        "a review is as many looks as its confidence counts for" if profile.confidence is not None else "not one vote"
+    )
     return f"A look is one unit of count, {what}. To plan votes, such as reviews: --look usual --per-pair 1"
 
 

@@ -4,15 +4,16 @@ import hashlib
 import shlex
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from veritally.checks import usable_path
 from veritally.cli.screen import say
 from veritally.errors import InputError
-from veritally.files import refuse_to_replace
+from veritally.files import refuse_to_replace, require_other, require_place
 from veritally.outcome import Outcome
 
 
@@ -76,15 +77,23 @@ def require_files(plot: str | None, force: bool, *others: tuple[str | None, str,
         from veritally.plots import require_picture
 
         require_picture(plot, force)
+        require_place(plot)
     for path, suffix, mark in others:
         if path is None:
             continue
         if Path(path).suffix.lower() != suffix:
             raise InputError(f"{path}: choose a name that ends in {suffix}")
-        if not Path(path).parent.is_dir():
-            raise InputError(f"{path}: cannot be written (there is no folder {Path(path).parent})")
+        require_place(path)
         if not force:
             refuse_to_replace(Path(path), partial(_has, mark))
+
+
+def require_others(written: Iterable[str | None], read: Mapping[str, str | None]) -> None:
+    """Refuse to save over the files that a plan is made of; ``read`` has them by what they say."""
+    for path in written:
+        for what, file in read.items():
+            if path is not None and file is not None:
+                require_other(usable_path(path), [Path(file)], what, "the plan")
 
 
 def _has(mark: bytes, path: Path) -> bool:

@@ -130,9 +130,7 @@ def independent_draws(ballots: Ballots, posterior: PosteriorMixture, size: int, 
     return truths[0].T, np.take_along_axis(scale, value.T, axis=0)[:, 0] * inflation[0]
 
 
-def expected_losses(
-    ballots: Ballots, posterior: PosteriorMixture, chosen: list[int], seed: int
-) -> tuple[float, Array]:
+def expected_losses(ballots: Ballots, posterior: PosteriorMixture, chosen: list[int], seed: int) -> tuple[float, Array]:
     """Return what choosing these of all alternatives of a single decision costs, expected, beside as many of the best.
 
     It is from the same draws as what :func:`believe` says. Also return, for each value of the scale, how much choosing

@@ -62,7 +62,9 @@ class Situations:
         for k in order:
             v = int(largest[k])
             own = Situation.of(ballots, _value(found, v), outcome.choose, outcome.seed[0])
-            each.append((float(chance[k]), replace(own, regret=min(1.0, float(shares[v])) * own.all_known, sizes=sizes)))
+            each.append(
+                (float(chance[k]), replace(own, regret=min(1.0, float(shares[v])) * own.all_known, sizes=sizes))
+            )
         return cls(tuple(each), regret)
 
     @property

@@ -17,7 +17,7 @@ import polars as pl
 
 from veritally.checks import usable_path
 from veritally.errors import InputError
-from veritally.files import refuse_to_replace, require_no_other, write_whole
+from veritally.files import refuse_to_replace, require_no_other, require_other, write_whole
 from veritally.io.text import first_line
 from veritally.likelihood.votes import LikelihoodSums
 from veritally.locks import held
@@ -212,12 +212,6 @@ def require_out(out: Path, source: Any, force: bool) -> None:
         require_other(out, [usable_path(source)])
     if not force:
         refuse_to_replace(out, _are_answers)
-
-
-def require_other(out: Path, files: Iterable[Path]) -> None:
-    """Refuse to write over one of the files that are read, by whatever name."""
-    if out.exists() and any(file.is_file() and out.samefile(file) for file in files):
-        raise InputError(f"{out}: is the file of the votes; write the answers to another")
 
 
 def _are_answers(path: Path) -> bool:

@@ -13,6 +13,7 @@ import polars as pl
 from veritally.checks import usable_path, whole
 from veritally.decide import Question
 from veritally.errors import InputError, quoted
+from veritally.files import require_other
 from veritally.inference.scale import PooledNoise
 from veritally.io.answers import answers_in
 from veritally.io.columns import checked
@@ -41,7 +42,7 @@ from veritally.streams.decisions import (
 from veritally.streams.first_pass import learn_first, panel_learned_first, quiet, share_of_first
 from veritally.streams.job import Job, Reading, awaken
 from veritally.streams.key import key_of
-from veritally.streams.parts import Parts, require_other, require_out
+from veritally.streams.parts import Parts, require_out
 from veritally.streams.pieces import Piece, Runs, sample
 from veritally.streams.rows import Rows, is_table
 from veritally.streams.voters import OneDecision, Pass
