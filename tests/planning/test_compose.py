@@ -220,7 +220,9 @@ REFUSED = {
     "kind of votes 'ranking' is unknown; did you mean 'rankings'?": {"votes": ["ranking"]},
     "at least one of values": {"votes": []},
     "a number of voters must be": {"voters": [0]},
-    "cannot share out these looks": {"voters": [90]},
+    "90 voters cannot share out 80 looks at 4 alternatives; with 180 looks they could": {"voters": [90]},
+    "at most 1,000,000,000,000 looks can be shared out": {"looks": 10**21, "voters": [1]},
+    "1 voter cannot share out 3 looks at 4 alternatives if none makes more than 3": {"most_looks": 3, "voters": [1]},
     "a specialist knows must be a whole number, from 1 to 3": {"known": [4]},
     "a number of families": {"families": [0], "omega": 1},
     "give its standard deviation as omega": {"families": [3]},
@@ -248,7 +250,7 @@ def test_the_command_prints_the_best_and_the_price_of_the_usual(tmp_path):
     assert result.exit_code == 0, result.output
     assert "Best of" in result.output
     assert "1 generalist, values, regret 0." in result.output
-    assert "Usual: everybody sees everything once (20 generalists, favourites)" in result.output
+    assert "Usual, not asked for: everybody sees everything once (20 generalists, favourites)" in result.output
     assert out.read_text().startswith("voters,votes,known,specialists,elsewhere,families,experience,looks,cost,regret")
     assert plot.stat().st_size > 0
     assert CliRunner().invoke(cli, [*COMMAND, "--out", str(out)]).exit_code == 0  # its own file is replaced
@@ -295,6 +297,28 @@ def test_the_command_refuses_in_a_sentence(options, message):
     result = CliRunner().invoke(cli, [*COMMAND, *options])
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_all_looks_are_made_where_each_voter_makes_few():
+    found = vt.compose(10, 10, 1000, most_looks=2, votes=["favourites"], instances=20)
+    assert max(row.looks for row in found.rows) == 1000
+    with pytest.warns(vt.errors.InputNote, match="1,000 voters make 1,000 looks; 1,500 could make all that there are"):
+        vt.compose(2, 10, 1500, most_looks=1, votes=["values"], known=[1], instances=2)
+
+
+def test_the_best_is_one_of_those_asked_for():
+    with pytest.warns(vt.InputWarning, match="left out: .*12 generalists, '12 voters, 50% specialists in 8"):
+        found = vt.compose(30, 1.5, 150, voters=[5, 12], known=[8], votes=["values"], instances=20)
+    assert found.best.composition.voters in (5, 12)
+    assert {row.composition.voters for row in found.not_clearly_worse} <= {5, 12}
+    assert found.usual["one voter sees everything"].composition.voters == 1
+    assert not found.usual["one voter sees everything"].asked
+    assert found.usual["equal counts"].composition.voters == 5
+    result = CliRunner().invoke(cli, ["compose", "--voters", "6", "--votes", "rankings", "--instances", "20"])
+    assert "Usual, not asked for: one voter sees everything" in result.output
+    best, row = result.output.split("\n")[1], next(x for x in result.output.split("\n") if x.startswith("generalists"))
+    assert "6 " in best
+    assert row.split()[1] == "6"
 
 
 def test_groups_that_are_left_out_are_named():

@@ -21,7 +21,8 @@ def print_groups(found: "GroupComparison") -> None:
     now, best = found.circumstances, found.best
     errors = f", ω = {now.omega:g}" if now.omega else ""
     console.print(Text(f"{now.alternatives} alternatives, σ = {now.sigma:g}, τ = {now.tau:g}{errors}; {found.budget}"))
-    console.print(Text(f"Best of {len(found.groups)} groups: {best.composition}, regret {_number(best)}", style="bold"))
+    number = sum(group.asked for group in found.groups)
+    console.print(Text(f"Best of {number} {'group' if number == 1 else 'groups'}: {best.composition}, regret {_number(best)}", style="bold"))
     if best.composition.voters == 1 and not now.omega:
         console.print(Text(_ONE), soft_wrap=True)
     for kind in found.votes:
@@ -30,7 +31,8 @@ def print_groups(found: "GroupComparison") -> None:
         console.print(_table(part, f"{kind}: not clearly worse than the best of them"))
         for name, row in part.usual.items():
             console.print(
-                Text(f"Usual: {name} ({row.composition}): regret {_number(row)}, {_price(row)}"), soft_wrap=True
+                Text(f"{_usual(row)}: {name} ({row.composition}): regret {_number(row)}, {_price(row)}"),
+                soft_wrap=True,
             )
     console.print()
     console.print(Text("± standard errors; a group is clearly worse from two paired standard errors on."))
@@ -51,9 +53,10 @@ def _table(part: "GroupComparison", title: str) -> Table:
     rows = sorted(part.not_clearly_worse, key=lambda row: (row.difference, row.composition.voters))
     shown: dict[str, list[ComparedGroup]] = {}
     alike = [row for row in rows if row.difference == row.difference_se == 0]
-    every = f"any of {len({_experience(row) for row in alike})} kinds"
+    kinds = len({_experience(row) for row in alike})
+    every = f"any of {kinds} kinds"
     for row in rows:
-        shown.setdefault(every if len(alike) > 1 and row in alike else _experience(row), []).append(row)
+        shown.setdefault(every if kinds > 1 and row in alike else _experience(row), []).append(row)
     for name, own in shown.items():
         best = own[0]
         table.add_row(
@@ -77,8 +80,14 @@ def _number(row: "ComparedGroup") -> str:
     return with_error(row.regret, row.se, row.regret)
 
 
+def _usual(row: "ComparedGroup") -> str:
+    return "Usual" if row.asked else "Usual, not asked for"
+
+
 def _price(row: "ComparedGroup") -> str:
     if not row.difference and not row.difference_se:
         return "the best or as good"
+    if row.difference < 0:  # it was not asked for
+        return f"{with_error(-row.difference, row.difference_se, row.regret)} below the best"
     clearly = "" if row.clearly_worse else ", not clearly worse"
     return f"{with_error(row.difference, row.difference_se, row.regret)} above the best{clearly}"

@@ -9,6 +9,7 @@ from veritally.errors import InputError
 from veritally.planning.dealing import Group
 
 _LOOKS = 1000
+_MOST = 10**12  # looks, so that they can be counted without rounding
 _ROUNDING = 1e-9
 
 
@@ -52,6 +53,8 @@ class Budget:
             if looks is not None:
                 raise InputError("give either looks or a budget, not both")
             made = cls(positive(budget, "the budget"), voter, look, limit)
+        if made.looks(1) > _MOST or made.looks(alternatives) > _MOST:
+            raise InputError(f"at most {_MOST:,} looks can be shared out; give fewer looks, or a smaller budget")
         if (best := max(made.looks(1), made.looks(alternatives))) < alternatives:
             text = f"{max(best, 0)} look{'' if best == 1 else 's'}"
             raise InputError(f"{alternatives} alternatives need a look each, but this budget has {text}; give more")
@@ -61,6 +64,15 @@ class Budget:
         """Return how many looks so many voters can have together; below 0 if they cost too much themselves."""
         afforded = math.floor((self.amount - voters * self.voter_cost) / self.look_cost + _ROUNDING)
         return afforded if self.most_looks is None else min(afforded, voters * self.most_looks)
+
+    @property
+    def needed(self) -> int:
+        """The fewest voters who can make all looks that are left once they are paid, each as many as one can."""
+        if self.most_looks is None:
+            return 1
+        # m voters make them if m · most ≥ (amount − m · voter cost) / look cost.
+        each = self.most_looks * self.look_cost + self.voter_cost
+        return max(1, math.ceil(self.amount / each - _ROUNDING))
 
     def cost(self, group: Group) -> float:
         """Return what a group costs."""

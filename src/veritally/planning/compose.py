@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from functools import partial
 from itertools import chain, product
 from typing import Any
@@ -16,7 +17,7 @@ from veritally.errors import InputError, InputNote, InputWarning
 from veritally.planning.budget import Budget
 from veritally.planning.compositions import (
     BALLOTS,
-    MOST_VOTERS,
+    MOST_NEEDED,
     Composition,
     fewer_families,
     lattice,
@@ -76,7 +77,8 @@ def compose(
     votes
         What voters may report: some of ``values``, ``rankings`` and ``favourites``.
     voters
-        Numbers of voters to try. Default: 1, 2, 5, 10 and so on, up to 200.
+        Numbers of voters to try. Default: 1, 2, 5, 10 and so on, up to 200, or up to 1,000 where fewer cannot make all
+        looks.
     known
         Numbers of alternatives that specialists may know. Default: 1, 2, 3 and half of them.
     families
@@ -113,17 +115,57 @@ def compose(
     kinds = _checked_votes(votes)
     homes = _checked_families(families, now.omega)
     knowledge = usual_knowledge(now.alternatives) if known is None else _checked_known(known, now.alternatives)
-    numbers = usual_numbers(_most_voters(purse)) if voters is None else _checked_voters(voters)
-    tried = _affordable(lattice(now.alternatives, kinds, numbers, knowledge, homes), now, purse)
+    numbers = usual_numbers(_most_voters(purse), purse.needed) if voters is None else _checked_voters(voters)
+    wanted = list(lattice(now.alternatives, kinds, numbers, knowledge, homes))
+    tried = _affordable(wanted, now, purse)
     if not tried:
-        raise InputError("so many voters cannot share out these looks; give more looks, or fewer voters")
-    left_out = [] if voters is None else sorted(set(numbers) - {one.voters for one in tried})
-    if left_out:
-        some = first_few(left_out, 5, lambda number: f"{number:,}")
-        warnings.warn(f"{some} voters cannot share out these looks, and are left out", InputWarning, stacklevel=2)
-    groups = {**tried, **_usual_groups(now, purse, kinds, homes)}
+        raise _too_few_looks(wanted, now, purse)
+    if voters is not None:
+        asked = [one for one in wanted if one.known is None or (known and one.voters * one.known >= now.alternatives)]
+        _warn_of_left_out(numbers, asked, tried)
+    _warn_of_unmade(tried, purse)
+    usual = _usual_groups(now, purse, kinds, homes)
+    if voters is not None:  # these are compared with, but nobody asked whether they are best
+        usual = {one: replace(group, asked=one in tried) for one, group in usual.items()}
+    groups = {**tried, **usual}
     dealing = Dealing(now, tuple(groups.values()), seed)
     return _narrow(dealing, purse, instances, check_executor(executor), progress, finished)
+
+
+def _too_few_looks(wanted: Sequence[Composition], now: Circumstances, purse: Budget) -> InputError:
+    """Say with how many looks the smallest of these groups could be made, or that voters cannot make so many."""
+    fewest, n, most = min(one.voters for one in wanted), now.alternatives, purse.most_looks
+    what = "voter" if fewest == 1 else "voters"
+    problem = f"{fewest:,} {what} cannot share out {max(purse.looks(fewest), 0):,} looks at {n} alternatives"
+    smallest = [one for one in wanted if one.voters == fewest]
+    for each in range(1, fewest + 1):  # looks at each alternative; of generalists, as many as there are voters do
+        for one in smallest:
+            counts = one.counts(n, n * each)
+            if counts is not None and (most is None or counts.sum(axis=1).max() <= most):
+                return InputError(f"{problem}; with {n * each:,} looks they could")
+    return InputError(f"{problem} if none makes more than {most:,}; let them make more, or give more voters")
+
+
+def _warn_of_left_out(numbers: Sequence[int], asked: Sequence[Composition], tried: Iterable[Composition]) -> None:
+    """Name numbers of voters, and groups that were asked for, that cannot be made."""
+    made = {one.who for one in tried}
+    gone = sorted(set(numbers) - {one.voters for one in tried})
+    if gone:
+        some = first_few(gone, 5, lambda number: f"{number:,}")
+        warnings.warn(f"{some} voters cannot share out these looks, and are left out", InputWarning, stacklevel=3)
+    left = list(dict.fromkeys(one.who for one in asked if one.voters not in gone and one.who not in made))
+    if left:
+        text = f"these cannot share out the looks, and are left out: {first_few(left, 5)}"
+        warnings.warn(text, InputWarning, stacklevel=3)
+
+
+def _warn_of_unmade(tried: Iterable[Composition], purse: Budget) -> None:
+    """Say so where no group makes all looks."""
+    most = max(one.voters for one in tried)
+    if most < purse.needed:
+        looks = purse.looks(most)
+        text = f"{most:,} voters make {looks:,} looks; {purse.needed:,} could make all that there are"
+        warnings.warn(text, InputNote, stacklevel=3)
 
 
 def _checked_votes(given: Any) -> list[str]:
@@ -153,7 +195,7 @@ def _checked_families(given: Sequence[Any], omega: float) -> list[int | None]:
 
 def _most_voters(purse: Budget) -> int:
     """Return how many voters can have a look each, up to a number that is never tried unasked."""
-    return max((m for m in range(1, MOST_VOTERS + 1) if purse.looks(m) >= m), default=1)
+    return max((m for m in range(1, MOST_NEEDED + 1) if purse.looks(m) >= m), default=1)
 
 
 def _affordable(compositions: Iterable[Composition], now: Circumstances, purse: Budget) -> dict[Composition, Group]:

@@ -11,6 +11,7 @@ from veritally.arrays import Array
 BALLOTS = ("values", "rankings", "favourites")
 _STEPS = (1, 2, 5)  # numbers of voters to try, times powers of ten
 MOST_VOTERS = 200  # tried unasked
+MOST_NEEDED = 1000  # tried unasked where fewer cannot make all looks
 _ROUNDING = 1e-9
 _FAMILY = ("family", "families")
 
@@ -71,10 +72,15 @@ class Composition:
         return np.arange(self.voters) % self.family_count
 
     def __str__(self) -> str:
+        return f"{self.who}, {self.votes}"
+
+    @property
+    def who(self) -> str:
+        """Who the voters are, in words."""
         families = "" if self.families is None else f" of {self.family_count} {_FAMILY[self.family_count > 1]}"
         if self.known is None:
-            return f"{self.voters} {'generalist' if self.voters == 1 else 'generalists'}{families}, {self.votes}"
-        return f"{self.voters} voters{families}, {self.experience}, {self.votes}"
+            return f"{self.voters} {'generalist' if self.voters == 1 else 'generalists'}{families}"
+        return f"{self.voters} {'voter' if self.voters == 1 else 'voters'}{families}, {self.experience}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain objects."""
@@ -161,12 +167,14 @@ def usual_knowledge(alternatives: int) -> tuple[int, ...]:
     return tuple(sorted({k for k in (1, 2, 3, alternatives // 2) if k < alternatives}))
 
 
-def usual_numbers(most: int) -> tuple[int, ...]:
+def usual_numbers(most: int, needed: int = 1) -> tuple[int, ...]:
     """Return numbers of voters to try, up to ``most``, and no more than are tried unasked.
 
-    >>> usual_numbers(30)
-    (1, 2, 5, 10, 20, 30)
+    Where so many are ``needed`` to make all looks, more are tried.
+
+    >>> usual_numbers(30), usual_numbers(1000, needed=300)
+    ((1, 2, 5, 10, 20, 30), (1, 2, 5, 10, 20, 50, 100, 200, 300))
     """
-    top = min(most, MOST_VOTERS)
+    top = min(most, max(MOST_VOTERS, min(needed, MOST_NEEDED)))
     steps = {step * 10**power for power in range(len(str(top))) for step in _STEPS}
     return tuple(sorted({m for m in steps if m < top} | {top}))

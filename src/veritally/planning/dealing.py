@@ -62,10 +62,13 @@ class Group:
         Who the voters are.
     counts
         How often they look, ``(voter, alternative)``.
+    asked
+        Whether it may be the best; others are there to be compared with.
     """
 
     composition: Composition
     counts: Array
+    asked: bool = True
 
     @property
     def looks(self) -> int:

@@ -35,6 +35,9 @@ class ComparedGroup:
         Whether the difference is more than two standard errors.
     instances
         How many decisions were simulated.
+    asked
+        Whether it may be the best. Where numbers of voters are given, the usual groups of other numbers may not: they
+        are there to be compared with.
     """
 
     composition: Composition
@@ -46,6 +49,7 @@ class ComparedGroup:
     difference_se: float
     clearly_worse: bool
     instances: int
+    asked: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain objects, ready for JSON."""
@@ -90,6 +94,7 @@ class GroupComparison:
                     error,
                     clearly_worse(own, best),
                     len(own),
+                    group.asked,
                 )
             )
         return tuple(sorted(rows, key=lambda row: (row.clearly_worse, row.regret, row.cost, row.composition.voters)))
@@ -103,7 +108,7 @@ class GroupComparison:
     @property
     def not_clearly_worse(self) -> tuple[ComparedGroup, ...]:
         """The groups whose paired difference to the best is within two standard errors, the best among them."""
-        return tuple(row for row in self.rows if not row.clearly_worse)
+        return tuple(row for row in self.rows if row.asked and not row.clearly_worse)
 
     @property
     def votes(self) -> tuple[str, ...]:
@@ -121,7 +126,7 @@ class GroupComparison:
         """What groups are commonly like, as far as they were simulated; their ``difference`` is their price."""
         found: dict[str, ComparedGroup] = {}
         names = {group.composition: usual_names(group) for group in self.groups}
-        for row in self.rows:
+        for row in sorted(self.rows, key=lambda row: not row.asked):
             for name in names[row.composition]:
                 found.setdefault(name, row)
         return {name: found[name] for name in USUAL if name in found}
@@ -166,11 +171,10 @@ def is_reference(group: Group) -> bool:
 
 
 def best_of(groups: Sequence[Group], regrets: Sequence[Array], votes: str | None = None) -> int:
-    """Return the number of the group with the lowest regret, among those with the most decisions."""
-    most = max(map(len, regrets))
-    candidates = [
-        i for i, own in enumerate(regrets) if len(own) == most and votes in (None, groups[i].composition.votes)
-    ]
+    """Return the number of the group with the lowest regret, among those with the most decisions that may be best."""
+    there = [i for i, group in enumerate(groups) if group.asked and votes in (None, group.composition.votes)]
+    most = max(len(regrets[i]) for i in there)
+    candidates = [i for i in there if len(regrets[i]) == most]
     return min(candidates, key=lambda i: (float(np.mean(regrets[i])), groups[i].looks, groups[i].composition.voters))
 
 
