@@ -2,7 +2,7 @@
 
 Decisions are replayed from nothing: each policy says what to look at, sees what the same look would show any other, and
 what it would choose by then is held against the truth. Writes docs/next/results.json, curves.json and regret.svg; then
-``python docs/pages.py`` puts them into docs/next/README.md. All of it takes 20 minutes of one core.
+``python docs/pages.py`` puts them into docs/next/README.md. All of it takes half an hour of one core.
 """
 
 import os

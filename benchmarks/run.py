@@ -16,6 +16,7 @@ import numpy as np
 from page import put_section
 
 import veritally as vt
+from veritally.planning.limits import Limits
 from veritally.planning.looks import Looks
 from veritally.planning.situations import Situations
 
@@ -203,6 +204,37 @@ def looks(votes):
     voter, at, times = (x.ravel() for x in np.meshgrid(range(10), range(10), (1, 2, 3, 5, 10, 20, 30, 50, 100, 200)))
     number = times.astype(float)
     every = Looks(voter, np.ones(1000, dtype=int), number[:, None] * np.eye(10)[at], number, number)
+    return valued(profile, every)
+
+
+def compared_looks():
+    """The values of 1,000 possible comparisons by ten voters, 10 alternatives, against deciding; one core."""
+    rng, n = np.random.default_rng(1), 10
+    truth, pairs = rng.normal(size=n), np.zeros((10, n, n))
+    for voter in np.repeat(np.arange(10), 30):
+        j, k = rng.choice(n, 2, replace=False)
+        j, k = (j, k) if rng.normal(truth[j] - truth[k], 2) > 0 else (k, j)
+        pairs[voter, j, k] += 1
+    profile = vt.Profile(pairs=pairs)
+    # One voter stands for all where nothing tells them apart, so these are the pairs in 22 or 23 blocks.
+    at = [(j, k) for j in range(n) for k in range(j)]
+    times = np.unique(np.round(np.geomspace(1, 1000, 30)))[:23]
+    which, number = (x.ravel()[:1000] for x in np.meshgrid(np.arange(len(at)), times, indexing="ij"))
+    added = number[:, None] * (np.eye(n)[[at[k][0] for k in which]] + np.eye(n)[[at[k][1] for k in which]])
+    every = Looks(np.zeros(1000, dtype=int), np.ones(1000, dtype=int), added, number, number)
+    return valued(profile, every)
+
+
+def all_looks():
+    """The values of all that is offered on 10 × 10 rankings, newcomers and everybody too, against deciding; one core."""
+    profile = vt.simulate(vt.Scenario(sigma=10, votes="rankings"), instances=1, seed=1).profile.decision(0)
+    limits = Limits.of(profile, 1e6, 1.0, None, (), True, None, None, None, None, 1.0)
+    every = limits.looks(profile.ballots)
+    return *valued(profile, every), len(every.cost)
+
+
+def valued(profile, every):
+    """The values of looks, as a plan finds them, and deciding with P(best)."""
     outcome = vt.decide(profile, tie_break="first")
 
     def value():
@@ -253,6 +285,10 @@ def main():
     against = "deciding once, with P(best)"
     kinds = ("values", "rankings", "top")
     rows += [row(f"1,000 possible looks at {votes}, 10 × 10", against, *looks(votes), "5") for votes in kinds]
+    rows.append(row("1,000 possible comparisons, 10 alternatives", against, *compared_looks(), "5"))
+    ours, theirs, number = all_looks()
+    what = f"all {number:,} looks offered at rankings, newcomers and everybody too, 10 × 10"
+    rows.append(row(what, against, ours, theirs, "5"))
     many, few = growth()
     memory = f"{many / 1e6:.0f} MB | {few / 1e6:.0f} MB | **{many / few:.2f}**"
     rows.append(f"| peak memory of `compare`, all rules, 20,000 instances | at 2,000 | {memory} | about 1 | |")

@@ -54,4 +54,22 @@ def sureness() -> Iterable[str]:
             yield f"| {about} | {own['looks']:,.0f} | {' | '.join(figures)} | {gap} |"
 
 
-TABLES: dict[str, Callable[[], Iterable[str]]] = {"areas": areas, "needed": needed, "sureness": sureness}
+def plans() -> Iterable[str]:
+    """Table what plans of next_looks itself need, in rounds, beside the loop of the replays and balanced looks."""
+    names = {"plan": "`next_looks` in rounds of 10", "next": "by worth", "balanced": "balanced"}
+    yield "| condition | policy | mean regret | less than balanced | looks to 0.2 | of those of balanced |"
+    yield "|---|---|---:|---:|---:|---:|"
+    for condition, row in _rows().items():
+        for name, own in row.get("ways", {}).items():
+            less = "" if name == "balanced" else f"{-own['less']:.3f} ± {own['less_se']:.3f}"
+            share = "" if name == "balanced" else f"{own['share']:.0%} ± {own['share_se']:.0%}"
+            about = f"{condition.removeprefix('plans, ')} | {names[name]} | {own['area']:.3f}"
+            yield f"| {about} | {less} | {own['looks']:,} | {share} |"
+
+
+TABLES: dict[str, Callable[[], Iterable[str]]] = {
+    "areas": areas,
+    "needed": needed,
+    "plans": plans,
+    "sureness": sureness,
+}
