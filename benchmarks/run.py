@@ -226,7 +226,7 @@ def compared_looks():
 
 
 def all_looks():
-    """The values of all that is offered on 10 × 10 rankings, newcomers and everybody too, against deciding; one core."""
+    """The values of all looks at 10 × 10 rankings, newcomers and everybody too, against deciding; one core."""
     profile = vt.simulate(vt.Scenario(sigma=10, votes="rankings"), instances=1, seed=1).profile.decision(0)
     limits = Limits.of(profile, 1e6, 1.0, None, (), True, None, None, None, None, 1.0)
     every = limits.looks(profile.ballots)

@@ -286,7 +286,11 @@ def test_the_command(tmp_path):
 
 def test_the_command_says_what_a_look_is_where_that_is_not_plain(tmp_path):
     votes = tmp_path / "votes.csv"
-    for name, counts, said in (("confidence", (3, 1), "its confidence"), ("count", (3, 1), "unit"), ("count", (1, 1), "")):
+    for name, counts, said in (
+        ("confidence", (3, 1), "its confidence"),
+        ("count", (3, 1), "unit"),
+        ("count", (1, 1), ""),
+    ):
         votes.write_text(f"voter,alternative,value,{name}\na,x,5,{counts[0]}\na,y,4,{counts[1]}\nb,x,4,1\nb,y,4.3,1\n")
         found = run("next", str(votes), "--budget", "5", "--per-pair", "4")
         assert found.exit_code == 0, found.output
@@ -359,7 +363,10 @@ def test_tables_may_have_the_column_names_of_votes(tmp_path):
         table.write_text(text)
         found = run("next", str(votes), "--budget", "10", "--no-newcomers", "--json", option, str(table))
         assert found.exit_code == 0, found.output
-        return {(look["voter"], *look["alternatives"]): look["cost"] / look["looks"] for look in json.loads(found.stdout)["offers"]}
+        return {
+            (look["voter"], *look["alternatives"]): look["cost"] / look["looks"]
+            for look in json.loads(found.stdout)["offers"]
+        }
 
     every = {(voter, paper): 1 for voter in "ab" for paper in "xy"}
     assert offered("--conflicts", "Reviewer,Paper\na,x\n") == {cell: 1 for cell in every if cell != ("a", "x")}

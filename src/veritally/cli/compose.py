@@ -41,7 +41,11 @@ Examples:
     show_default=True,
     help="What voters may report.",
 )
-@click.option("--voters", metavar="N,N…", help="Numbers of voters to try. Default: 1, 2, 5, 10, … up to 200, or as many as are needed to make all looks, up to 1000.")
+@click.option(
+    "--voters",
+    metavar="N,N…",
+    help="Numbers of voters to try. Default: 1, 2, 5, 10, … up to 200, or 1000 where fewer cannot make all looks.",
+)
 @click.option(
     "--known",
     metavar="N,N…",

@@ -22,7 +22,12 @@ def print_groups(found: "GroupComparison") -> None:
     errors = f", ω = {now.omega:g}" if now.omega else ""
     console.print(Text(f"{now.alternatives} alternatives, σ = {now.sigma:g}, τ = {now.tau:g}{errors}; {found.budget}"))
     number = sum(group.asked for group in found.groups)
-    console.print(Text(f"Best of {number} {'group' if number == 1 else 'groups'}: {best.composition}, regret {_number(best)}", style="bold"))
+    console.print(
+        Text(
+            f"Best of {number} {'group' if number == 1 else 'groups'}: {best.composition}, regret {_number(best)}",
+            style="bold",
+        )
+    )
     if best.composition.voters == 1 and not now.omega:
         console.print(Text(_ONE), soft_wrap=True)
     for kind in found.votes:

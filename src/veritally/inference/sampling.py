@@ -140,11 +140,13 @@ def expected_losses(ballots: Ballots, posterior: PosteriorMixture, chosen: list[
     flat = ballots.map(lambda x: np.asarray(x)[None]).simplest()
     found, number = _flat(posterior, 0), len(chosen)
     points = lattice(2 + flat.mask.shape[-1], seed)
-    exact, value, _, _ = _drawn_at_each(flat, found, points, seed)
+    truths, value, _, exact = _drawn_at_each(flat, found, points, seed)
+    lost = float(np.mean(np.take_along_axis(_lost(truths[:, 0], np.array([chosen]), number), value, axis=0)))
+    if not exact.any():
+        return lost, np.ones(len(found.weight))
     plain = _drawn_at_each(flat, found, points, seed, wanted=False)[0]
-    lost = float(np.mean(np.take_along_axis(_lost(exact[:, 0], np.array([chosen]), number), value, axis=0)))
     there = np.argsort(-found.moments.mean[:, 0], axis=-1, kind="stable")[:, :number]
-    truly, normally = (np.mean(_lost(draws[:, 0], there, number), axis=-1) for draws in (exact, plain))
+    truly, normally = (np.mean(_lost(draws[:, 0], there, number), axis=-1) for draws in (truths, plain))
     every = float(found.weight[:, 0] @ truly)
     lower = lost / every if lost < every else 1.0
     return lost, lower * np.where(normally > 0, truly / np.where(normally > 0, normally, 1), 1.0)

@@ -145,8 +145,11 @@ class Situation:
             some = np.flatnonzero(alone)[start : start + size]
             found[some] = self._gains_of_one(self._in_counts(looks.take(some)))
         if not alone.all():
-            after = np.stack([self._with(looks.take(np.array([k]))).planned for k in np.flatnonzero(~alone)])
-            found[~alone] = self._gains_of_normals(after)
+            several = np.flatnonzero(~alone)
+            size = max(1, _AT_ONCE // (len(self.rows.counts) * looks.added.shape[-1] ** 2))
+            parts = [several[start : start + size] for start in range(0, len(several), size)]
+            after = np.stack([known.spread for part in parts for known in self._known_after(looks.take(part))])
+            found[several] = self._gains_of_normals(self.planned + self.knowledge.spread - after)
         if not np.isfinite(found).all():
             raise ArithmeticError("the value of a look is not finite")
         return self.share * np.maximum(found, 0)
@@ -167,7 +170,7 @@ class Situation:
         return float(self._gains_of_normals(planned, self.knowledge.normals(_FINE))[0])
 
     def _in_counts(self, looks: Looks) -> Looks:
-        """Return looks with what they add to counts; those of everybody add as much as looks of voters do on average."""
+        """Return looks with what they add to counts; one of everybody adds what looks of voters do on average."""
         if isinstance(self.sizes, float):
             return looks._replace(added=self.sizes * looks.added)
         voters = len(self.rows.counts)
@@ -226,20 +229,23 @@ class Situation:
 
     def _with(self, looks: Looks) -> "Situation":
         """Return what will be known with one look planned, at the same regret."""
-        rows, there = self.rows, np.zeros(len(self.rows.counts), dtype=bool)
-        if looks.voter[0] == NEW:
-            one = self._in_counts(looks)
-            knowledge = self.knowledge.after(self.offered(one), float(looks.voters[0]) * self._more(one))
-        else:
-            there = there | (looks.voter[0] == EVERYBODY) | (np.arange(len(there)) == looks.voter[0])
-            voters = np.flatnonzero(there)
-            every = self._in_counts(Looks(voters, *(np.repeat(x, len(voters), axis=0) for x in looks[1:])))
-            knowledge = self.knowledge.after(self.offered(every), self._more(every))
-            counts = rows.counts.copy()
-            counts[voters] += every.added
-            rows = rows.with_counts(counts)
-        planned = self.planned + self.knowledge.spread - knowledge.spread
+        (knowledge,) = self._known_after(looks)
+        there = (looks.voter[0] == EVERYBODY) | (np.arange(len(self.rows.counts)) == looks.voter[0])
+        voters = np.flatnonzero(there)
+        counts = self.rows.counts.copy()
+        counts[voters] += self._in_counts(looks.take(np.zeros_like(voters))._replace(voter=voters)).added
+        rows, planned = self.rows.with_counts(counts), self.planned + self.knowledge.spread - knowledge.spread
         return replace(self, knowledge=knowledge, rows=rows, asked=self.asked | there, planned=planned)
+
+    def _known_after(self, looks: Looks) -> list[Knowledge]:
+        """Return what will be known after each of several looks, alone; what all their voters tell is found at once."""
+        who = [np.arange(len(self.rows.counts)) if x == EVERYBODY else np.array([x]) for x in looks.voter]
+        place = np.repeat(np.arange(len(who)), [len(own) for own in who])
+        every = self._in_counts(looks.take(place)._replace(voter=np.concat(who)))
+        rows, more = self.offered(every), self._more(every)
+        more = np.where(every.voter == NEW, every.voters, 1)[:, None, None] * more
+        each = [np.flatnonzero(place == k) for k in range(len(who))]
+        return [self.knowledge.after(rows.take_voters(own), more[own]) for own in each]
 
     def _results(self, looks: Looks) -> Results:
         if isinstance(self.rows, Pairs):
@@ -255,7 +261,9 @@ class Situation:
         rows = self.offered(looks)
         if isinstance(rows, Pairs):
             return self._verdict_information(looks, rows)
-        more = self.knowledge.told(rows.with_counts(rows.counts + looks.added)) - self.knowledge.told(rows)
+        first, place = np.unique(looks.voter, return_index=True, return_inverse=True)[1:]
+        now = self.knowledge.told(rows.take_voters(first))[place]  # which does not depend on what is looked at
+        more = self.knowledge.told(rows.with_counts(rows.counts + looks.added)) - now
         values, vectors = np.linalg.eigh(more)  # which is never less, but for the few ballots that it is averaged over
         return np.matmul(vectors * np.maximum(values, 0)[:, None, :], np.swapaxes(vectors, -1, -2))
 
