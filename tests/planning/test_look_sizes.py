@@ -1,5 +1,8 @@
 """Plans of looks that add more, or less, than one to a count, such as reviews with confidence."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -102,3 +105,17 @@ def test_the_command_plans_reviews(tmp_path):
     for text in ("0", "often"):
         wrong = CliRunner().invoke(cli, ["next", str(votes), "--budget", "4", "--look", text])
         assert (wrong.exit_code, "look" in wrong.stderr) == (2, True)
+
+
+ROOT = Path(__file__).parents[2]
+PRINTED = re.findall(
+    r"^    \$ veritally (next .*)\n((?:    .*\n)+)", (ROOT / "docs" / "next.md").read_text(), re.MULTILINE
+)
+
+
+@pytest.mark.parametrize(("command", "printed"), PRINTED, ids=["looks", "reviews"])
+def test_the_page_shows_what_the_command_prints(command, printed, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    found = CliRunner().invoke(cli, command.split())
+    assert found.exit_code == 0, found.output
+    assert found.stdout.split() == printed.split()
