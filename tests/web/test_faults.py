@@ -535,7 +535,9 @@ def test_the_first_version_becomes_this_one(address):
     assert not store.by_organiser(organiser).saved
     saved = {title: store.by_organiser(secret).saved for title, secret in over.items()}
     assert saved == {"Hidden": True, "Readable": False, "Anonymous": False}  # hidden votes may have been saved before
-    other, _ = store.create(Setup("New"), ["x", "y"], ["Ada"])
+    other, links = store.create(Setup("New"), ["x", "y"], ["Ada", "Ben", "Cleo"])
+    for secret in links.values():
+        store.vote(store.by_voter(secret), {})
     store.close_voting(store.by_organiser(other))
     store.save_votes(store.by_organiser(other))
     assert store.by_organiser(other).saved
