@@ -123,6 +123,8 @@ def _too_little(decision: Decision, ballots: int, blank: Sequence[str]) -> str:
     """Return in words why there is no answer yet; nothing if there is enough for one."""
     if not ballots:
         return "nobody has voted yet"
+    if decision.tells(ballots) and decision.final:
+        return f"there is no answer, since fewer than {FEWEST_HIDDEN} have voted: it would tell who gave which ballot"
     if decision.tells(ballots):
         return f"there is no answer before {FEWEST_HIDDEN} have voted: it would tell who gave which ballot"
     seen = [name for _, name in decision.alternatives if name not in blank]
@@ -247,9 +249,10 @@ class Answers:
     async def _found_by(self, rule: str, decision: Decision, notes: Sequence[str] = ()) -> dict[str, Any]:
         given = await asyncio.to_thread(self._store.given, decision)
         rows = await asyncio.to_thread(tidy_rows, decision.setup, decision.alternatives, given)
-        blank = await asyncio.to_thread(unseen, decision.setup, decision.alternatives, given)
+        told = given and not decision.tells(len(given))  # what was seen tells of ballots, too
+        blank = await asyncio.to_thread(unseen, decision.setup, decision.alternatives, given) if told else []
         if decision.upload is None and (problem := _too_little(decision, len(given), blank)):
-            return {"problem": problem, "unseen": blank if given else [], "ballots": len(given)}
+            return {"problem": problem, "unseen": blank, "ballots": len(given)}
         if self._worker is None:
             self._folder = Path(tempfile.gettempdir(), f"veritally-{secrets.token_hex(16)}")
             spawn = multiprocessing.get_context("spawn")

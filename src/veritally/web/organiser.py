@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from veritally.errors import InputError
 from veritally.web.decisions import (
+    FEWEST_HIDDEN,
     LONGEST_NAME,
     MOST_ALTERNATIVES,
     MOST_VOTERS,
@@ -54,6 +55,7 @@ def new(desk: Desk, asked: Asked) -> Response:
             told = [
                 *_merged(form, "voters", "one link was made"),
                 *_merged(form, "alternatives", "voters see it once"),
+                *_too_few(setup, people),
             ]
             return _links(desk, asked, setup, links, organiser, told)
     words = "\n".join(f"{word} = {written(count)}" for word, count in WORDS.items())
@@ -154,6 +156,15 @@ def _overview(desk: Desk, asked: Asked, decision: Decision, **given: Any) -> Res
 def _merged(form: Mapping[str, str], field: str, instead: str) -> list[str]:
     """Return a sentence for each name that was given more than once."""
     return [f"{name} stood there more than once; {instead}." for name in repeated_names(form.get(field, ""), field)]
+
+
+def _too_few(setup: Setup, people: Sequence[str]) -> list[str]:
+    """Return a sentence where too few can vote for an answer that gives no ballot away."""
+    if setup.readable or len(people) + setup.limit >= FEWEST_HIDDEN:
+        return []
+    return [
+        f"Fewer than {FEWEST_HIDDEN} can vote so far, so there will be no answer: it would tell who gave which ballot."
+    ]
 
 
 def _links(
