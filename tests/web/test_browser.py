@@ -334,9 +334,11 @@ def test_a_whole_decision_about_ten_alternatives_on_a_phone(visit, server):
     page.get_by_label("Voting ends at").fill("2040-05-31T17:00")
     require_fit(page)
     page.get_by_role("button", name="Make the links").tap()
+    expect(page.get_by_role("heading", name="A link for each voter")).to_be_visible()
     require_fit(page)
     organiser = urlsplit(page.locator("a.link").first.get_attribute("href")).path
     page = follow(page, "/v/")
+    expect(page.get_by_text("Ballot of Ada")).to_be_visible()
     require_fit(page)
     assert page.evaluate("document.documentElement.scrollHeight") < 3 * 720
     chosen = [name for name, _ in ranks(page)]
@@ -354,6 +356,7 @@ def test_a_whole_decision_about_ten_alternatives_on_a_phone(visit, server):
     assert votes(page, server, organiser)[("Ada", chosen[-1])] == "1"
     page.get_by_role("link", name="Read the answer").tap()
     expect(page.locator("#answer")).to_contain_text(chosen[-1], timeout=PATIENCE)
+    expect(page.locator("#state")).to_have_attribute("data-busy", "no")  # else it is loaded again
     require_fit(page)
 
 
@@ -419,7 +422,7 @@ def test_two_voters_at_once(visit, make, server):
     assert votes(ada, server, organiser) == {("Ada", "Bats"): "1", ("Ben", "Ice"): "1"}
 
 
-def test_a_ballot_of_many_is_ranked_by_numbers_and_stays_in_order(visit, make):
+def test_a_ballot_of_many_is_ranked_by_numbers_and_stays_in_order(visit, make, server):
     """Menus of as many ranks as there are alternatives would take seconds to change."""
     names = [f"Paper {k}" for k in range(60)]
     _, links = make(names)
@@ -427,12 +430,19 @@ def test_a_ballot_of_many_is_ranked_by_numbers_and_stays_in_order(visit, make):
     for k, name in ((2, "Paper 7"), (1, "Paper 30"), (3, "Paper 2")):
         card(page, name).get_by_label("Seen").select_option("a lot")
         card(page, name).get_by_role("textbox", name="Rank").fill(str(k))
+    card(page, "Paper 4").get_by_role("textbox", name="Rank").fill("l")
+    card(page, "Paper 2").get_by_role("button", name="rank higher").click()
+    announced(page).to_have_text("Paper 4: the rank must be a whole number, from 1 on")
+    card(page, "Paper 4").get_by_role("textbox", name="Rank").fill("")
     card(page, "Paper 2").get_by_role("button", name="rank higher").click()
     announced(page).to_have_text("Paper 2: rank 2 of 3")
     best = [["Paper 30", "1"], ["Paper 2", "2"], ["Paper 7", "3"]]
     assert ranks(page)[:4] == [*best, [ranks(page)[3][0], ""]]
     page.get_by_role("button", name="Next: check your ballot").click()
     expect(page.get_by_role("heading", name="Not submitted yet")).to_be_visible()
+    page.go_back()
+    until(page, lambda: ranks(page)[:3] == best)
+    page.goto(server.base + "/")  # to another page in place of the next one
     page.go_back()
     until(page, lambda: ranks(page)[:3] == best)
 

@@ -4,8 +4,11 @@ import itertools
 import json
 import random
 import re
+import shutil
+import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
@@ -219,11 +222,13 @@ def test_ballots_of_an_earlier_version_are_put_in_one_order(store, address):
     voter = store.by_voter(links["Ada"])
     one, two = (str(number) for number, _ in voter.decision.alternatives)
     store.vote(voter, {one: {"seen": "some", "rank": 1}, two: {"seen": "some", "rank": 2}})
+    store.keep_answer(voter.decision, 1, {"json": []})
     mixed = {two: {"seen": "some", "rank": 2}, one: {"seen": "some", "rank": 1}}
     with store._database.write() as connection:
         connection.execute(sa.update(schema.ballots).values(given=mixed))
         connection.execute(sa.update(schema.facts).where(schema.facts.c.name == "version").values(value="2"))
     Store(address).close()
+    assert store.answer(voter.decision) is None  # it may be of too few to be shown
     assert list(store.by_voter(links["Ada"]).given) == [one, two]
     assert store.by_voter(links["Ada"]).given == mixed
 
@@ -243,6 +248,33 @@ def test_a_log_that_somebody_reads_is_emptied_later(address, tmp_path, monkeypat
     store.forget()
     assert (tmp_path / "page.db-wal").read_bytes() == b""
     store.close()
+
+
+@in_a_file
+def test_who_reads_the_file_does_not_keep_voters_waiting(store):
+    organiser, links = store.create(Setup("Secret", named=False), ["x", "y"], ["Ada"])
+    _, others = store.create(Setup("Open"), ["x", "y"], ["Ben"])
+    store.close_voting(store.by_organiser(organiser))
+    with store._database.read() as reader:
+        reader.execute(sa.select(schema.facts)).all()
+        start = time.monotonic()
+        store.forget()
+        store.vote(store.by_voter(others["Ben"]), {})
+        assert time.monotonic() - start < 20  # it is 1 s, and 120 s where the log is waited for as others are
+    assert store.by_voter(links["Ada"]).decision.closed
+
+
+@in_a_file
+def test_a_file_is_not_written_anew_where_the_disk_has_no_room(store, monkeypatch):
+    organiser, _ = store.create(Setup("Secret", named=False), ["x", "y"], ["Ada"])
+    store.close_voting(store.by_organiser(organiser))
+    with monkeypatch.context() as full:
+        full.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
+        with pytest.raises(OSError, match="too little room"):
+            store.forget()
+    assert asked(store, "SELECT count(*) FROM facts WHERE name = 'deleted'") == 1  # it is tried again
+    store.forget()
+    assert asked(store, "SELECT count(*) FROM facts WHERE name = 'deleted'") == 0
 
 
 @in_a_file

@@ -123,9 +123,9 @@ def _too_little(decision: Decision, ballots: int, blank: Sequence[str]) -> str:
     """Return in words why there is no answer yet; nothing if there is enough for one."""
     if not ballots:
         return "nobody has voted yet"
-    if decision.tells(ballots) and decision.final:
+    if decision.too_few(ballots) and decision.closed and decision.final:
         return f"there is no answer, since fewer than {FEWEST_HIDDEN} have voted: it would tell who gave which ballot"
-    if decision.tells(ballots):
+    if decision.too_few(ballots):
         return f"there is no answer before {FEWEST_HIDDEN} have voted: it would tell who gave which ballot"
     seen = [name for _, name in decision.alternatives if name not in blank]
     return f"only {seen[0]} was seen so far, and there is nothing to compare it with" if len(seen) == 1 else ""
@@ -249,7 +249,7 @@ class Answers:
     async def _found_by(self, rule: str, decision: Decision, notes: Sequence[str] = ()) -> dict[str, Any]:
         given = await asyncio.to_thread(self._store.given, decision)
         rows = await asyncio.to_thread(tidy_rows, decision.setup, decision.alternatives, given)
-        told = given and not decision.tells(len(given))  # what was seen tells of ballots, too
+        told = given and not decision.too_few(len(given))  # what was seen tells of ballots, too
         blank = await asyncio.to_thread(unseen, decision.setup, decision.alternatives, given) if told else []
         if decision.upload is None and (problem := _too_little(decision, len(given), blank)):
             return {"problem": problem, "unseen": blank, "ballots": len(given)}

@@ -106,7 +106,7 @@ class _Application:
         closing.cancel()
         self.desk.answers.close()
         with contextlib.suppress(OSError, sa.exc.SQLAlchemyError):  # it is tried again at the next start
-            await asyncio.to_thread(self.desk.store.forget)
+            await asyncio.to_thread(self.desk.store.forget, at_once=True)
 
     async def _close_in_time(self) -> None:
         """Close decisions after their deadline, also if nobody looks, so that anonymous ballots lose their voters."""
@@ -118,7 +118,8 @@ class _Application:
                         await asyncio.to_thread(store.close_overdue, decision)
                 await asyncio.to_thread(store.forget)
             except Exception as problem:
-                _log.error("not closed, or not forgotten: %s", type(problem).__name__)
+                what = str(problem) if isinstance(problem, OSError) else type(problem).__name__
+                _log.error("not closed, or not written anew; it is tried again in a minute: %s", what)
             await asyncio.sleep(_EVERY)
 
     def _answering(self, page: PageFunction, read: Callable[[Request], Awaitable[Sent]]) -> Handler:

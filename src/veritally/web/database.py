@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sqlite3
 import time
 from contextlib import AbstractContextManager
@@ -11,10 +12,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from veritally.errors import InputError
-from veritally.web.schema import prepare, tables, version
+from veritally.web.schema import DELETED, facts, prepare, tables, version
 
 _WAIT = 10_000  # milliseconds for a server
-_TURN = 60_000  # and for another write to a file to end; to write it anew takes about 4 seconds for each gigabyte
+_TURN = 120_000  # and for another write to a file to end; to write it anew takes 4 to 11 seconds for each gigabyte
+_SMALL = 100_000_000  # bytes
+_TIMES = 1.5  # the size of a file, that must be free on its disk to write it anew
 _FILE, _SERVER = "sqlite:///", "postgresql+psycopg://"
 _MOMENT = 2.0  # seconds in which another page that has just begun a file writes to it
 _DAMAGED = "the database is damaged; stop the page and restore a copy of the database. Nothing was changed"
@@ -73,7 +76,8 @@ class Database:
         except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ValueError) as problem:
             raise InputError(f"--database cannot be used ({problem}); give a file or postgresql://…") from None
         self._is_file = self._engine.dialect.name == "sqlite"
-        self._remembers = True  # what a page that was killed had no time to forget
+        self._path = Path(self._engine.url.database or "") if self._is_file else None
+        self._log_is_full = self._is_file  # of what a page that was killed had no time to empty
         if self._is_file:
             sa.event.listen(self._engine, "connect", _set_up_file)
             sa.event.listen(self._engine, "begin", _begin)
@@ -84,6 +88,9 @@ class Database:
         except sa.exc.DatabaseError as problem:
             self.close()
             raise InputError(f"the database cannot be opened ({_one_line(problem)}); nothing was changed") from None
+        except OSError:
+            self.close()
+            raise InputError(_DAMAGED) from None
         except InputError:
             self.close()
             raise
@@ -113,43 +120,60 @@ class Database:
             held = connection.scalar(sa.select(sa.func.pg_database_size(sa.func.current_database()))) or 0
         return bool(held <= self._most)
 
-    def has_deleted(self) -> None:
-        """Note that something was deleted, which :meth:`forget` is to remove from the files."""
-        self._remembers = True
+    @property
+    def is_small(self) -> bool:
+        """Whether it is written anew within a moment."""
+        return self._path is not None and self._path.stat().st_size <= _SMALL
 
     def forget(self) -> None:
         """Write the tables anew if anything was deleted: parts of it may stand in what is free in their pages."""
-        if not self._remembers:
-            return
-        self._remembers = False  # before the work, which may miss what is deleted meanwhile
-        done = False
+        with self.read() as connection:
+            deletion = connection.scalar(sa.select(facts.c.value).where(DELETED))
+        if deletion is not None:
+            with self._alone() as connection:
+                if self._path is None:
+                    _write_tables_anew(connection)
+                else:
+                    self._write_file_anew(connection, self._path)
+            with self.write() as connection:  # unless more was deleted meanwhile
+                connection.execute(sa.delete(facts).where(DELETED, facts.c.value == deletion))
+        if self._log_is_full:
+            self._empty_log()
+
+    def _alone(self) -> sa.Connection:
+        return self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+
+    def _write_file_anew(self, connection: sa.Connection, path: Path) -> None:
+        self._log_is_full = True
+        if shutil.disk_usage(path.parent).free < _TIMES * path.stat().st_size:  # else ballots would have no room
+            raise OSError("there is too little room on the disk to write the database anew")
         try:
-            with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-                done = _write_file_anew(connection) if self._is_file else _write_tables_anew(connection)
-        finally:
-            if not done:
-                self._remembers = True
+            connection.exec_driver_sql("VACUUM")
+        except sa.exc.SQLAlchemyError:
+            self._empty_log()  # of what was written so far
+            raise
+
+    def _empty_log(self) -> None:
+        with self._alone() as connection:  # nobody else may write meanwhile, so it does not wait long for who reads
+            connection.exec_driver_sql("PRAGMA busy_timeout=1000")
+            try:
+                busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").first()
+            finally:
+                connection.exec_driver_sql(f"PRAGMA busy_timeout={_TURN}")
+        self._log_is_full = busy is None or bool(busy[0])
 
     def close(self) -> None:
         """Let go of the database."""
         self._engine.dispose()
 
 
-def _write_file_anew(connection: sa.Connection) -> bool:
-    """Write a file anew, and empty its log; say whether nobody who reads kept the log from that."""
-    connection.exec_driver_sql("VACUUM")
-    busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").first()
-    return busy is not None and not busy[0]
-
-
-def _write_tables_anew(connection: sa.Connection) -> bool:
+def _write_tables_anew(connection: sa.Connection) -> None:
     connection.exec_driver_sql(f"SET lock_timeout = {_WAIT}")
     try:
         for table in tables.sorted_tables:
             connection.exec_driver_sql(f"VACUUM (FULL) {table.name}")
     finally:
         connection.exec_driver_sql("RESET lock_timeout")  # others use the connection after this
-    return True
 
 
 def trouble(problem: BaseException) -> str:

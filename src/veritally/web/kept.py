@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from veritally.errors import InputError
 from veritally.web.decisions import FEWEST_HIDDEN, Setup
 from veritally.web.links import hashed
-from veritally.web.schema import alternatives, ballots, decisions, in_order, voters
+from veritally.web.schema import alternatives, ballots, decisions, in_order, note_deletion, voters
 
 
 class ClosedError(InputError):
@@ -75,7 +75,7 @@ class Decision(NamedTuple):
         if self.over and self.final:
             raise ClosedError("voting is over for good, so nobody can be added")
 
-    def tells(self, ballots: int) -> bool:
+    def too_few(self, ballots: int) -> bool:
         """Whether so few ballots tell who gave which, though the organiser is not to see it."""
         return self.upload is None and not self.setup.readable and ballots < FEWEST_HIDDEN
 
@@ -177,6 +177,7 @@ def close(connection: sa.Connection, decision: Decision) -> None:
     connection.execute(sa.update(decisions).where(decisions.c.id == decision.id).values(closed=True))
     if decision.setup.named:
         return
+    note_deletion(connection)
     own = ballots.c.decision == decision.id
     given = list(connection.scalars(sa.select(ballots.c.given).where(own)))
     random.SystemRandom().shuffle(given)

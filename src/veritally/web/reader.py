@@ -66,7 +66,7 @@ def _votes(desk: Desk, asked: Asked, decision: Decision) -> Response:
         return desk.refusal(asked, InputError(decision.unsaved))
     if decision.upload is not None:
         return attachment(desk.store.uploaded(decision), decision.upload)
-    if decision.tells(desk.store.number_of_ballots(decision)):
+    if decision.too_few(desk.store.number_of_ballots(decision)):
         return desk.refusal(asked, InputError(TOO_FEW))
     rows = tidy_rows(decision.setup, decision.alternatives, desk.store.given(decision))
     return attachment(csv(rows, tidy_columns(decision.setup)), "votes.csv")

@@ -89,6 +89,15 @@ def _add_saved(connection: sa.Connection) -> None:
     _keep_no_statistics(connection)
 
 
+DELETED = facts.c.name == "deleted"
+
+
+def note_deletion(connection: sa.Connection) -> None:
+    """Note that the tables are to be written anew; each time by another value."""
+    connection.execute(sa.delete(facts).where(DELETED))
+    connection.execute(sa.insert(facts).values(name="deleted", value=secrets.token_hex(8)))
+
+
 def in_order(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return a ballot with its alternatives in the order of their numbers.
 
@@ -101,6 +110,8 @@ def _put_ballots_in_order(connection: sa.Connection) -> None:
     for row in connection.execute(sa.select(ballots.c.id, ballots.c.given)).all():
         own = sa.update(ballots).where(ballots.c.id == row.id)
         connection.execute(own.values(given=in_order(row.given)))
+    connection.execute(sa.delete(answers))  # some are of too few ballots to be shown
+    note_deletion(connection)
 
 
 # What makes version k + 1 of version k, at place k - 1. Versions only grow.

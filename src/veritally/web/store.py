@@ -16,7 +16,7 @@ from veritally.web.database import Database
 from veritally.web.decisions import MOST_ALTERNATIVES, MOST_VOTERS, Setup
 from veritally.web.kept import ClosedError, Decision, Voter, full
 from veritally.web.links import hashed, new_secret
-from veritally.web.schema import alternatives, answers, ballots, decisions, facts, voters
+from veritally.web.schema import alternatives, answers, ballots, decisions, facts, note_deletion, voters
 
 
 class Store:
@@ -30,9 +30,10 @@ class Store:
         """Let go of the database."""
         self._database.close()
 
-    def forget(self) -> None:
-        """Remove what was deleted from the files, if anything was."""
-        self._database.forget()
+    def forget(self, at_once: bool = False) -> None:
+        """Remove what was deleted from the files, if anything was; ``at_once``, if that takes but a moment."""
+        if not at_once or self._database.is_small:
+            self._database.forget()
 
     # Setting up
 
@@ -158,8 +159,6 @@ class Store:
             if found.closed or not due(found):
                 return found
             kept.close(connection, found)
-        if not found.setup.named:
-            self._database.has_deleted()
         return found._replace(closed=True)
 
     def overdue(self) -> list[Decision]:
@@ -193,7 +192,7 @@ class Store:
             found = kept.require_kept(connection, decision.id)
             if not found.closed:
                 raise InputError(decision.unsaved)
-            if found.tells(kept.number_of_ballots(connection, decision.id)):
+            if found.too_few(kept.number_of_ballots(connection, decision.id)):
                 raise InputError(kept.TOO_FEW)
             connection.execute(sa.update(decisions).where(decisions.c.id == decision.id).values(saved=True))
 
@@ -208,7 +207,7 @@ class Store:
         """Delete a decision and all that belongs to it."""
         with self._database.write() as connection:
             connection.execute(sa.delete(decisions).where(decisions.c.id == decision.id))
-        self._database.has_deleted()
+            note_deletion(connection)
 
     # Links
 

@@ -6,7 +6,8 @@ if (form.dataset.kind === "ranking") {
   const list = form.querySelector(".alternatives");
   const name = (item) => item.querySelector("legend").textContent;
   const rank = (item) => item.querySelector("[data-rank]");
-  const ranked = () => [...list.children].filter((item) => rank(item).value).sort((a, b) => rank(a).value - rank(b).value);
+  const place = (item) => (/^\s*\d+\s*$/.test(rank(item).value) ? Number(rank(item).value) : 0);  // 0 for none
+  const ranked = () => [...list.children].filter(place).sort((a, b) => place(a) - place(b));
 
   // Whether the voter has seen it; if not, that must be said first.
   const seen = (item) => {
@@ -21,12 +22,12 @@ if (form.dataset.kind === "ranking") {
   // Groups of equal rank, the best first; written back as ranks without gaps.
   const tiers = () => {
     const found = new Map();
-    for (const item of ranked()) found.set(rank(item).value, [...(found.get(rank(item).value) ?? []), item]);
+    for (const item of ranked()) found.set(place(item), [...(found.get(place(item)) ?? []), item]);
     return [...found.values()];
   };
   const arrange = () => {  // only what stands elsewhere is moved, since that takes long where there are many
     let next = list.firstElementChild;
-    for (const item of [...ranked(), ...[...list.children].filter((each) => !rank(each).value)]) {
+    for (const item of [...ranked(), ...[...list.children].filter((each) => !place(each))]) {
       if (item === next) next = next.nextElementSibling;
       else list.insertBefore(item, next);
     }
@@ -36,7 +37,17 @@ if (form.dataset.kind === "ranking") {
     arrange();
     announce(`${name(item)}: rank ${rank(item).value} of ${ranked().length}`);
   };
+  // Nothing is moved while a rank that was typed is no number: it would become one that nobody meant.
+  const mistaken = () => {
+    const wrong = [...list.children].find((each) => rank(each).value.trim() && !place(each));
+    if (wrong) {
+      announce(`${name(wrong)}: the rank must be a whole number, from 1 on`);
+      rank(wrong).focus();
+    }
+    return wrong;
+  };
   const move = (item, step) => {
+    if (mistaken()) return;
     if (!seen(item)) return ask(item);
     const focused = document.activeElement;
     const groups = tiers();
@@ -45,16 +56,17 @@ if (form.dataset.kind === "ranking") {
     else {
       const alone = groups[at].length === 1;
       groups[at] = groups[at].filter((each) => each !== item);
-      const place = step < 0 ? (alone ? at - 1 : at) : (alone ? at + 2 : at + 1);
-      groups.splice(Math.max(0, place), 0, [item]);
+      const to = step < 0 ? (alone ? at - 1 : at) : (alone ? at + 2 : at + 1);
+      groups.splice(Math.max(0, to), 0, [item]);
     }
     write(groups, item);
     focused.focus();  // it was moved, and lost the focus
   };
   const put = (item, before) => {
+    if (mistaken()) return;
     const groups = tiers().map((group) => group.filter((each) => each !== item)).filter((group) => group.length);
-    const place = before && rank(before).value ? groups.findIndex((group) => group.includes(before)) : groups.length;
-    groups.splice(place, 0, [item]);
+    const at = before && place(before) ? groups.findIndex((group) => group.includes(before)) : groups.length;
+    groups.splice(at, 0, [item]);
     write(groups, item);
   };
 
@@ -96,7 +108,7 @@ if (form.dataset.kind === "ranking") {
   const sent = [...list.children];
   arrange();  // a ballot that is to be changed
   // A browser that goes back fills in only a form whose fields stand as the server sent them.
-  form.addEventListener("submit", () => list.append(...sent));
+  addEventListener("beforeunload", () => list.append(...sent));
   addEventListener("pageshow", arrange);
   for (const item of list.children) {
     const tools = document.createElement("span");
@@ -125,7 +137,8 @@ if (form.dataset.kind === "ranking") {
       move(item, event.key === "ArrowUp" ? -1 : 1);
     });
     rank(item).addEventListener("change", () => {
-      if (!rank(item).value) announce(`${name(item)}: not ranked`);
+      if (mistaken()) return;
+      if (!place(item)) announce(`${name(item)}: not ranked`);
       else if (seen(item)) announce(`${name(item)}: rank ${rank(item).value}`);
       else ask(item);
     });
