@@ -216,7 +216,7 @@ def test_an_error_message_among_verdicts_is_pointed_out(tmp_path):
         profile = vt.read(log)
     warning, note = (str(one.message) for one in caught)
     assert warning == (
-        f"{log}: 'ERROR: timeout' is 1 of 299 verdicts, and an alternative in every decision; "
+        f"{log}: 'ERROR: timeout' stands in 1 of 299 verdicts, and an alternative in every decision; "
         "if it is an error message, leave it out by --verdicts no,yes"
     )
     assert note.endswith("; 1 verdict is empty and left out")
@@ -245,7 +245,7 @@ def test_words_that_are_no_verdicts_are_left_out_where_that_is_said(tmp_path):
     clean.write_text(lines(spoilt()[2:]))
     with pytest.warns(vt.InputNote) as caught:
         profile, expected = vt.read(log, verdicts=["yes", "no"]), vt.read(clean)
-    assert "1 verdict is empty and left out; 1 verdict is none of these and left out" in str(caught[0].message)
+    assert "1 verdict is empty and left out; 1 verdict is another word and left out" in str(caught[0].message)
     assert profile.decision(0).alternatives == ("yes", "no")
     theirs = vt.decide(expected, "pairwise").to_frame()
     ours = vt.decide(profile, "pairwise").to_frame()

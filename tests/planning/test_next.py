@@ -477,6 +477,16 @@ def test_looks_of_everybody_count_for_each_voter():
         assert own <= 5
 
 
+def test_somebody_new_is_not_asked_for_parts_of_looks():
+    """Who is new looks at all alternatives at once, which a round of fewer looks cannot have."""
+    profile = vt.Profile(ranks=[[1, 2, 3, 4, 5], [2, 1, 3, 4, 5], [1, 3, 2, 5, 4]])
+    for a_round in (1, 3, 7):
+        plan = next_looks(profile, budget=100, a_round=a_round, sigma=1.0, tau=1.0)
+        assert plan.looks
+        assert all(float(times).is_integer() for look in plan.looks for times in look.times)
+        assert sum(look.looks for look in plan.looks) <= a_round
+
+
 def test_blocks_larger_than_a_round_are_begun():
     profile = battles(3)
     whole = next_looks(profile, budget=300, sigma=1.0, tau=1.0)

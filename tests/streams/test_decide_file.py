@@ -1089,7 +1089,7 @@ def test_what_verdicts_are_left_out_is_said_once_for_the_file(tmp_path, monkeypa
     assert_same(pl.read_csv(out), in_memory(source, "pairwise"))
     written = vt.decide_file(source, out, "pairwise", on_error=on_error, verdicts=["no", "yes"])
     assert written.warnings == ()
-    said = [f"{source}: 12 verdicts are empty and left out", f"{source}: 1 verdict is none of these and left out"]
+    said = [f"{source}: 12 verdicts are empty and left out", f"{source}: 1 verdict is another word and left out"]
     assert [note for note in written.notes if "left out" in note] == said
     assert set(pl.read_csv(out)["alternative"]) == {"no", "yes"}
 

@@ -20,6 +20,7 @@ _PLAIN = ("verdict", "answer", "judgement", "judgment", "winner", "choice", "fav
 _PAIR = 2
 _FEW = 10  # different verdicts, up to which each may be an alternative of every decision
 _RARE = 0.05  # verdicts of the same judge on the same decision, of all, up to which they are taken for slips
+_NO_ERROR = (*_TIE, "unsure", "undecided", "unknown", "unclear", "abstain", "skip", "cannottell", "na")
 _STRAY, _ENOUGH = 0.005, 200  # share of so many verdicts below which a word may be what a judge said by mistake
 
 
@@ -37,7 +38,7 @@ class Words(NamedTuple):
         words = tuple(said) if possible is None else tuple(possible)
         empty = sum(numbers.values()) - sum(said.values())
         others = sum(number for word, number in said.items() if word not in words)
-        notes = [_left_out(empty, "empty"), _left_out(others, "none of these")]
+        notes = [_left_out(empty, "empty"), _left_out(others, "another word")]
         if said and not any(word in words for word in said):
             raise InputError(f"{name}: no {column} is {first_few(words, 5)}; there are {first_few(tuple(said), 5)}")
         warning = None if possible is not None else _stray(said, column, name)
@@ -53,7 +54,8 @@ def _stray(said: Mapping[str, int], column: str, name: str) -> str | None:
     """Say which words are so rare that they may be none of the verdicts; refuse it if these are too many to go on."""
     number = sum(said.values())
     usual = [word for word, own in said.items() if own >= _STRAY * number]
-    rare = [word for word in said if word not in usual]
+    plausible = {*_NO_ERROR, *map(key, usual)}
+    rare = [word for word in said if word not in usual and key(word) not in plausible and not key(word).isdecimal()]
     if number < _ENOUGH or not rare or not _PAIR <= len(usual) <= _FEW:
         return None
     others = sum(said[word] for word in rare)
@@ -63,7 +65,7 @@ def _stray(said: Mapping[str, int], column: str, name: str) -> str | None:
     if len(said) > _FEW and others <= _RARE * number:
         few = f"all but {others:,} of {number:,} are {first_few(usual, _FEW)}"
         raise InputError(f"{name}: {column} has {len(said):,} different words; {few}; leave the others out by {remedy}")
-    what = f"{first_few([quoted(word) for word in rare], 3, str)} {'is' if others == 1 else 'are'} {others:,}"
+    what = f"{first_few([quoted(word) for word in rare], 3, str)} {'stands' if len(rare) == 1 else 'stand'} in {others:,}"
     those = "it is an error message, leave it" if others == 1 else "these are error messages, leave them"
     return (
         f"{name}: {what} of {number:,} verdicts, and "

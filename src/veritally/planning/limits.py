@@ -215,8 +215,8 @@ class Limits:
         found = []
         for size in sizes:
             number = size * looks * voters
-            # What goes beyond a round is begun in it; several voters cannot be asked in part.
-            fits = self.a_round is None or voters == 1 or number <= self.a_round
+            # What goes beyond a round is begun in it; not so what several look at, or one at several.
+            fits = self.a_round is None or (voters == 1 and looks <= np.max(row)) or number <= self.a_round
             if (
                 fits
                 and number * cost <= self.budget * (1 + _ROUNDING)
@@ -242,7 +242,8 @@ class Limits:
         """Say which looks can still be made after others."""
         fits = looks.cost <= self.budget * (1 + _ROUNDING) - used.cost
         if self.a_round is not None:
-            fits &= np.where(looks.voters == 1, 1, looks.number) <= self.a_round - used.looks
+            begun = (looks.voters == 1) & (looks.number <= np.max(looks.added, axis=-1))
+            fits &= np.where(begun, 1, looks.number) <= self.a_round - used.looks
         if self.per_voter is not None:
             spent = [_spent(int(voter), used) for voter in looks.voter]
             fits &= looks.number / looks.voters <= self.per_voter - np.asarray(spent)
