@@ -634,6 +634,65 @@ def test_one_decision_has_one_row_where_only_the_best_is_wanted(tmp_path, monkey
     assert pl.read_csv(tmp_path / "best.csv")["chosen"].to_list() == [True]
 
 
+def tied_votes(scattered=False):
+    """Two voters who rank two alternatives in 400 decisions; they disagree on each third decision, 134 of them."""
+    rows = [
+        (f"q{d}", voter, name, 1 + (name == "B") ^ (voter == "v" and d % 3 == 0))
+        for d in range(400)
+        for voter in "uv"
+        for name in "AB"
+    ]
+    table = pl.DataFrame(rows, schema=["decision", "voter", "alternative", "rank"], orient="row")
+    return table.sample(fraction=1, shuffle=True, seed=1) if scattered else table
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("scattered", [False, True], ids=["together", "scattered"])
+def test_ties_are_drawn_alike_by_any_number_of_workers_and_after_an_interruption(tmp_path, scattered):
+    source, ways = write(tied_votes(scattered), tmp_path / "votes.parquet"), {"tie_break": "random", "best_only": True}
+    with pytest.raises(ZeroDivisionError):
+        vt.decide_file(source, tmp_path / "late.csv", "borda", progress=lambda share: 1 / (share < 0.8), **ways)
+    assert list((tmp_path / "late.csv.parts").glob("*.json"))
+    for name, more in (("late", {}), ("one", {}), ("two", {"workers": 2}), ("other", {"seed": 1})):
+        written = vt.decide_file(source, tmp_path / f"{name}.csv", "borda", **ways, **more)
+        assert (written.decisions, written.tied) == (400, 134)
+    late, one, two, other = ((tmp_path / f"{name}.csv").read_bytes() for name in ("late", "one", "two", "other"))
+    assert late == one == two != other
+    drawn = pl.read_csv(tmp_path / "one.csv").filter(pl.col("decision").str.slice(1).cast(int) % 3 == 0)
+    assert 42 <= (drawn["alternative"] == "A").sum() <= 92  # 4.3 standard errors of 67 in 134: once in 60,000 seeds
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "134 of 400 decisions tie; all that tie are chosen; --tie-break random draws among them"),
+        (["--tie-break", "first"], "--tie-break first gave them to the alternative that comes first"),
+        (["--tie-break", "random", "--best-only"], "134 of 400 decisions tie; --tie-break random drew who is chosen"),
+        (["--choose", "2"], None),
+    ],
+)
+def test_the_command_says_how_many_decisions_tie(tmp_path, options, said):
+    source = write(tied_votes(), tmp_path / "votes.parquet")
+    line = ["decide", str(source), "--rule", "borda", "--workers", "1", "--out", str(tmp_path / "a.csv"), *options]
+    printed = CliRunner().invoke(cli, line).stdout
+    assert "400 decisions by borda" in printed
+    assert (said or "400 decisions") in printed
+    assert ("134 of 400 decisions tie" in printed) == (said is not None)
+
+
+@pytest.mark.parametrize("cut", [False, True], ids=["at once", "by voters"])
+@pytest.mark.parametrize("name", [None, "q"])
+def test_one_decision_that_ties_is_said_to(tmp_path, monkeypatch, cut, name):
+    rows = [(f"v{i}", x, 1 + (x == "A") ^ (i % 2)) for i in range(400) for x in "AB"]
+    table = pl.DataFrame(rows, schema=["voter", "alternative", "rank"], orient="row")
+    table = table if name is None else table.with_columns(decision=pl.lit(name))
+    if cut:
+        cut_by_voters(monkeypatch, rows=100, sample=50)
+    source = write(table, tmp_path / "votes.parquet")
+    line = ["decide", str(source), "--rule", "borda", "--workers", "1", "--out", str(tmp_path / "a.csv")]
+    assert "The decision ties; all that tie are chosen" in CliRunner().invoke(cli, line).stdout
+
+
 def test_rules_that_need_all_voters_at_once_say_so(tmp_path, monkeypatch):
     cut_by_voters(monkeypatch)
     with pytest.raises(vt.InputError, match="mle needs all voters at once; use posterior, or a rule of one pass"):

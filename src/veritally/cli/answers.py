@@ -16,6 +16,11 @@ from veritally.streams.parts import folder_of
 from veritally.streams.run import decide_file
 
 _SAID = 20  # warnings
+_SETTLED = {
+    None: "all that tie are chosen; --tie-break random draws among them",
+    "first": "--tie-break first gave them to the alternative that comes first",
+    "random": "--tie-break random drew who is chosen",
+}
 _NAMES_AND_NUMBERS = re.compile(r"'[^']*'|\d[\d.,]*")
 
 
@@ -62,6 +67,10 @@ def decide_to_file(file: str, out: str, others: Mapping[str, Any], cluster: str 
     every = written.files + written.other_files
     read = f", from {written.files:,} of {every:,} files (those that end in .parquet)" if written.other_files else ""
     say(f"{number} by {written.rule}{read}: {written.path}")
+    if written.tied:
+        decided = written.decisions - written.failed
+        ties = f"{written.tied:,} of {decided:,} decisions {'ties' if written.tied == 1 else 'tie'}"
+        say(f"{ties if decided > 1 else 'The decision ties'}; {_SETTLED[asked['tie_break']]}")
     for noise in written.pooled_noise:
         say(common_noise(noise))
     if written.panel is not None:

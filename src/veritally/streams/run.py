@@ -38,6 +38,7 @@ from veritally.streams.decisions import (
     about_from_json,
     answer_table,
     merged,
+    tied_decisions,
 )
 from veritally.streams.first_pass import learn_first, panel_learned_first, quiet, share_of_first
 from veritally.streams.job import Job, Reading, awaken
@@ -79,6 +80,8 @@ class Written:
         The panel that was learned first, if one was.
     files, other_files
         How many files of a folder were read, and how many others lie in it.
+    tied
+        In how many decisions alternatives tie for the last of the chosen places, also where ``tie_break`` settled it.
     """
 
     path: Path
@@ -90,6 +93,7 @@ class Written:
     panel: LearnedPanel | None = None
     files: int = 1
     other_files: int = 0
+    tied: int = 0
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -156,8 +160,8 @@ def decide_file(
     workers, executor
         As for :func:`veritally.compare`.
     best_only
-        Whether to write only the rows of alternatives that are chosen, and the errors: with ``tie_break="first"``, one
-        row for each decision.
+        Whether to write only the rows of alternatives that are chosen, and the errors: with ``tie_break="random"``,
+        one row for each decision.
     force
         Whether to replace a file that does not hold answers.
     progress
@@ -303,8 +307,8 @@ def _decide_many(
     job.finish()
     pooled = tuple((first.made.pooled or {}).values()) if isinstance(first.made, Posterior) else ()
     about = merged(about_from_json(note["warnings"]) for note in notes)
-    decisions, failed = (sum(note[name] for note in notes) for name in ("decisions", "failed"))
-    return Written(parts.out, first.info.name, decisions, failed, about, pooled, learned)
+    decisions, failed, tied = (sum(note[name] for note in notes) for name in ("decisions", "failed", "tied"))
+    return Written(parts.out, first.info.name, decisions, failed, about, pooled, learned, tied=tied)
 
 
 def _decide_at_once(
@@ -314,9 +318,11 @@ def _decide_at_once(
     outcome = Question.of(profile, **asked).outcome()
     if strict:
         _ = outcome.chosen
-    parts.add(0, Part.of(_named(answer_table(outcome), name), {}))
+    table = _named(answer_table(outcome), name)
+    parts.add(0, Part.of(table, {}))
     parts.finish()
-    return Written(parts.out, outcome.rule, 1, 0, {message: About() for message in outcome.rule_warnings})
+    about = {message: About() for message in outcome.rule_warnings}
+    return Written(parts.out, outcome.rule, 1, 0, about, tied=tied_decisions(table, outcome.choose))
 
 
 def _decide_one(job: Job, name: str | None) -> Written:
@@ -357,7 +363,8 @@ def _decide_voters(job: Job, one: OneDecision, pieces: Sequence[Piece], name: st
     table, rule, remarks = one.answered(spread)
     parts.add(0, Part.of(_named(table, name), {}))
     job.finish()
-    return Written(parts.out, rule, 1, 0, {remark: About() for remark in remarks})
+    tied = tied_decisions(table, job.asked["choose"])
+    return Written(parts.out, rule, 1, 0, {remark: About() for remark in remarks}, tied=tied)
 
 
 def _named(table: pl.DataFrame, decision: str | None) -> pl.DataFrame:
