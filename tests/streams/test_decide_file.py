@@ -1153,6 +1153,18 @@ def test_what_verdicts_are_left_out_is_said_once_for_the_file(tmp_path, monkeypa
     assert set(pl.read_csv(out)["alternative"]) == {"no", "yes"}
 
 
+def test_what_is_known_of_the_words_is_said_before_the_deciding_and_once(tmp_path, monkeypatch):
+    source = write(judged_words(), tmp_path / "log.parquet")
+    line = ["decide", str(source), "--rule", "pairwise", "--workers", "1", "--out", str(tmp_path / "a.csv")]
+    known = ("'ERROR' is 1 of 288 verdicts", "Note: " + f"{source}: 12 verdicts are empty and left out")
+    said = CliRunner().invoke(cli, line).stderr
+    assert [said.count(text) for text in known] == [1, 1]
+    monkeypatch.setattr(run, "_decide", lambda *_: 1 / 0)
+    result = CliRunner().invoke(cli, line)
+    assert isinstance(result.exception, ZeroDivisionError)
+    assert [result.stderr.count(text) for text in known] == [1, 1]
+
+
 def test_stretches_of_rows_are_found_across_batches(monkeypatch):
     table = votes()
     rows = Rows.of(table)

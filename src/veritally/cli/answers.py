@@ -37,16 +37,20 @@ def decide_to_file(file: str, out: str, others: Mapping[str, Any], cluster: str 
     for option, given in others.items():
         if given:
             raise InputError(f"{option} is for answers that are printed; leave it out, or --out")
-    done = 0.0
+    done, early = 0.0, set[str]()
 
     def report(share: float) -> None:
         nonlocal done
         done = share
         show(share)
 
+    def warn(message: str, kind: type[InputWarning]) -> None:
+        early.add(message)
+        warnings.warn(message, kind, stacklevel=1)
+
     try:
         with connected(cluster) as executor, progress_bar(f"Deciding {Path(file).name}") as show:
-            written = decide_file(file, out, **asked, executor=executor, progress=report)
+            written = decide_file(file, out, **asked, executor=executor, progress=report, warn=warn)
     except (KeyboardInterrupt, LostError) as error:
         kept = folder_of(Path(out))
         if not kept.exists():
@@ -56,9 +60,9 @@ def decide_to_file(file: str, out: str, others: Mapping[str, Any], cluster: str 
             stop(text)
         say(text, err=True)
         raise
-    for note in _first_of_each(written.notes):
+    for note in _first_of_each(one for one in written.notes if one not in early):
         warnings.warn(note, InputNote, stacklevel=1)
-    said = _first_of_each(written.warnings)
+    said = _first_of_each(one for one in written.warnings if one not in early)
     for message in said[:_SAID]:
         warnings.warn(message, InputWarning, stacklevel=1)
     if len(said) > _SAID:

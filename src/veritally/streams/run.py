@@ -12,7 +12,7 @@ import polars as pl
 
 from veritally.checks import usable_path, whole
 from veritally.decide import Question
-from veritally.errors import InputError, quoted
+from veritally.errors import InputError, InputNote, InputWarning, quoted
 from veritally.files import require_other
 from veritally.inference.scale import PooledNoise
 from veritally.io.answers import answers_in
@@ -128,6 +128,7 @@ def decide_file(
     best_only: bool = False,
     force: bool = False,
     progress: Callable[[float], None] = lambda share: None,
+    warn: Callable[[str, type[InputWarning]], None] = lambda message, kind: None,
     **parameters: Any,
 ) -> Written:
     """Decide a file with any number of decisions, in bounded memory, and write the answers to another file.
@@ -166,6 +167,9 @@ def decide_file(
         Whether to replace a file that does not hold answers.
     progress
         Called with the share of the work that is done.
+    warn
+        Called before any decision is decided with each warning or note that is known by then, and its kind, such as
+        :class:`veritally.InputWarning`. What is returned has these, too.
     """
     levels = None if confidence is None else checked_map(confidence)
     apart = np.ndim(parameters.get("sigma", 0)) == 0 and not isinstance(parameters.get("sigma"), Mapping)
@@ -208,6 +212,8 @@ def decide_file(
     identity = rows.identity
     try:
         found = Columns.of(rows, said)
+        for message, about in found.about.items():
+            warn(_sentence(message, about), InputNote if about.is_note else InputWarning)
         found = found if tie_break in (None, "error") else found.ordered(rows)
         work = (identity, found.said, asked, strict, on_error, panel, known)
         key, here = key_of(work, asked["rule"], parameters), given is None
