@@ -413,7 +413,15 @@ def test_the_row_without_a_decision_is_named_by_the_name_of_its_column(tmp_path)
     source = write(table, tmp_path / "votes.parquet")
     with pytest.raises(vt.InputError) as told:
         vt.decide_file(source, tmp_path / "answers.csv", "pairwise")
-    assert str(told.value) == f"{source}, row 91: the question is empty"
+    assert str(told.value) == f'{source}, row 91: the question is empty; on_error="skip" leaves it out'
+    line = ["decide", str(source), "--rule", "pairwise", "--workers", "1", "--out", str(tmp_path / "answers.csv")]
+    result = CliRunner().invoke(cli, line)
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"{source}, row 91: the question is empty; --on-error skip leaves it out\n")
+    result = CliRunner().invoke(cli, [*line, "--on-error", "skip"])
+    assert result.exit_code == 0
+    assert f"31 decisions by pairwise, 30 decided, 1 not: {tmp_path / 'answers.csv'}" in result.stdout
+    assert "1 could not be decided; the column error says why" in result.stderr
 
 
 def test_one_decision_that_fails_is_an_error_also_where_others_would_be_skipped(tmp_path):
@@ -797,7 +805,7 @@ def test_folders_that_say_nothing_of_a_decision_leave_it_without_a_name(tmp_path
     for name, table in zip(("decision=q", "decision=__HIVE_DEFAULT_PARTITION__"), [votes(2)] * 2, strict=True):
         (tmp_path / "votes" / name).mkdir(parents=True)
         write(table.drop("decision"), tmp_path / "votes" / name / "part.parquet")
-    with pytest.raises(vt.InputError, match=r"part.parquet, row 1: the decision is empty$"):
+    with pytest.raises(vt.InputError, match="part.parquet, row 1: the decision is empty; on_error="):
         vt.decide_file(tmp_path / "votes", tmp_path / "answers.csv", "pairwise")
 
 

@@ -12,6 +12,7 @@ from veritally.cluster import connected
 from veritally.errors import InputError, InputNote, InputWarning, LostError
 from veritally.panel.verdicts import sentences
 from veritally.report.sentences import common_noise
+from veritally.streams.decisions import SKIP, UndecidedError
 from veritally.streams.parts import folder_of
 from veritally.streams.run import decide_file
 
@@ -51,6 +52,8 @@ def decide_to_file(file: str, out: str, others: Mapping[str, Any], cluster: str 
     try:
         with connected(cluster) as executor, progress_bar(f"Deciding {Path(file).name}") as show:
             written = decide_file(file, out, **asked, executor=executor, progress=report, warn=warn)
+    except UndecidedError as error:
+        raise InputError(str(error).replace(SKIP, "; --on-error skip leaves it out")) from error
     except (KeyboardInterrupt, LostError) as error:
         kept = folder_of(Path(out))
         if not kept.exists():
@@ -70,9 +73,10 @@ def decide_to_file(file: str, out: str, others: Mapping[str, Any], cluster: str 
     number = "1 decision" if written.decisions == 1 else f"{written.decisions:,} decisions"
     every = written.files + written.other_files
     read = f", from {written.files:,} of {every:,} files (those that end in .parquet)" if written.other_files else ""
-    say(f"{number} by {written.rule}{read}: {written.path}")
+    decided = written.decisions - written.failed
+    apart = f", {decided:,} decided, {written.failed:,} not" if written.failed else ""
+    say(f"{number} by {written.rule}{read}{apart}: {written.path}")
     if written.tied:
-        decided = written.decisions - written.failed
         ties = f"{written.tied:,} of {decided:,} decisions {'ties' if written.tied == 1 else 'tie'}"
         say(f"{ties if decided > 1 else 'The decision ties'}; {_SETTLED[asked['tie_break']]}")
     for noise in written.pooled_noise:
@@ -82,4 +86,4 @@ def decide_to_file(file: str, out: str, others: Mapping[str, Any], cluster: str 
         for line in sentences(written.panel):
             say(line)
     if written.failed:
-        say(f"{written.failed:,} could not be decided; see the column error", err=True)
+        say(f"{written.failed:,} could not be decided; the column error says why", err=True)

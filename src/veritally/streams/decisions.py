@@ -29,6 +29,10 @@ class UndecidedError(InputError):
     """One decision of many cannot be decided, which the message names."""
 
 
+SKIP = '; on_error="skip" leaves it out'
+"""How to go on, at the end of such a message."""
+
+
 _PADDED = 1 << 24  # cells of votes that are filled up without more ado
 _LOOKED_AT, _NAMED = 20, 3  # decisions of a piece whose warnings are looked at, and that are named
 _WHOLE = ("rank", "tier")

@@ -29,6 +29,7 @@ from veritally.rules.posterior import Posterior
 from veritally.rules.protocol import Rule
 from veritally.streams.columns import Columns
 from veritally.streams.decisions import (
+    SKIP,
     About,
     OnError,
     Part,
@@ -226,8 +227,10 @@ def decide_file(
             written = _decide(job, runs, panel, known, on_error)
             about = merged([found.about, written.about])
             return replace(written, about=about, files=len(rows.files), other_files=rows.others)
-    except Exception:
+    except Exception as error:
         rows.require(identity)  # whatever goes wrong then, it may be because they are others by now
+        if isinstance(error, UndecidedError) and on_error == "stop":
+            raise UndecidedError(f"{error}{SKIP}") from error
         raise
 
 
