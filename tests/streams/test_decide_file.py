@@ -805,7 +805,7 @@ def test_folders_that_say_nothing_of_a_decision_leave_it_without_a_name(tmp_path
     for name, table in zip(("decision=q", "decision=__HIVE_DEFAULT_PARTITION__"), [votes(2)] * 2, strict=True):
         (tmp_path / "votes" / name).mkdir(parents=True)
         write(table.drop("decision"), tmp_path / "votes" / name / "part.parquet")
-    with pytest.raises(vt.InputError, match="part.parquet, row 1: the decision is empty; on_error="):
+    with pytest.raises(vt.InputError, match=r"part.parquet, row 1: the decision is empty; on_error="):
         vt.decide_file(tmp_path / "votes", tmp_path / "answers.csv", "pairwise")
 
 
