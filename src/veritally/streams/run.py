@@ -213,8 +213,8 @@ def decide_file(
     identity = rows.identity
     try:
         found = Columns.of(rows, said)
-        for message, about in found.about.items():
-            warn(_sentence(message, about), InputNote if about.is_note else InputWarning)
+        for message, known_of in found.about.items():
+            warn(_sentence(message, known_of), InputNote if known_of.is_note else InputWarning)
         found = found if tie_break in (None, "error") else found.ordered(rows)
         work = (identity, found.said, asked, strict, on_error, panel, known)
         key, here = key_of(work, asked["rule"], parameters), given is None
