@@ -77,6 +77,13 @@ def test_compare_prints_a_table(tmp_path):
     assert max(map(len, lines[1:])) <= 80
 
 
+def test_compare_says_that_a_plot_has_some_of_many_rules(tmp_path):
+    options = ["compare", "--vary", "voters=3,4", "--instances", 20, "--workers", 1, "--plot", tmp_path / "voters.svg"]
+    result = run(*options)
+    rules = len(result.stdout.split("Left out")[0].splitlines()) - 2
+    assert f"voters.svg with 6 of {rules} rules, the best on average; the table has the others" in result.stderr
+
+
 def test_compare_varies_one_quantity(tmp_path):
     options = ["compare", "--scenario", "low-variance", "--rules", "borda,mean", "--instances", 50, "--workers", 1]
     result = run(*options, "--vary", "voters=3,10", "--plot", tmp_path / "voters.pdf", "--plot-width", 3.3)
@@ -85,7 +92,7 @@ def test_compare_varies_one_quantity(tmp_path):
     assert heading == told
     assert columns.split() == ["voters", "3", "10"]
     assert [row.split()[0] for row in rows] == ["mean", "borda"]
-    assert f"Saved {tmp_path / 'voters.pdf'}" in result.stderr
+    assert f"Saved {tmp_path / 'voters.pdf'}\n" in result.stderr
     assert (tmp_path / "voters.pdf").read_bytes().startswith(b"%PDF")
     rows = list(map(json.loads, run(*options, "--vary", "sigma=1,10.5", "--json").stdout.splitlines()))
     python = vt.compare("low-variance", vary={"sigma": [1, 10.5]}, rules=["borda", "mean"], instances=50)

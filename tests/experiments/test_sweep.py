@@ -199,3 +199,23 @@ def test_levels_that_are_texts_stand_side_by_side(tmp_path):
     assert {"normal", "laplace", "noise", "mean"} <= set(
         re.findall("<!-- (.*?) -->", (tmp_path / "sweep.svg").read_text())
     )
+
+
+def test_a_picture_has_the_best_six_rules_and_all_that_were_named(tmp_path):
+    def drawn(**settings):
+        sweep = vt.compare("low-variance", vary={"voters": [3, 10]}, instances=50, **settings)
+        sweep.plot(tmp_path / "sweep.svg")
+        texts = set(re.findall("<!-- (.*?) -->", (tmp_path / "sweep.svg").read_text()))
+        assert texts & set(sweep.rules) == set(sweep.drawn)
+        number = f"{len(sweep.drawn)} of {len(sweep.rules)} rules"
+        assert any(number in text for text in texts) == (len(sweep.drawn) < len(sweep.rules))
+        return sweep
+
+    sweep = drawn()
+    assert len(sweep.rules) > 6
+    assert sweep.drawn == sweep.rules[:6]
+    worst = sweep.rules[-1]
+    assert drawn(baseline=worst).drawn == (*sweep.rules[:5], worst)
+    assert drawn(rules=iter(sweep.rules[-9:])).drawn == sweep.rules[-9:]
+    assert drawn(rules=",".join(sweep.rules[-9:])).drawn == sweep.rules[-9:]
+    assert drawn(rules=["all", worst]).drawn == (*sweep.rules[:5], worst)

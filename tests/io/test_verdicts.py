@@ -216,8 +216,8 @@ def test_an_error_message_among_verdicts_is_pointed_out(tmp_path):
         profile = vt.read(log)
     warning, note = (str(one.message) for one in caught)
     assert warning == (
-        f"{log}: 'ERROR: timeout' stands in 1 of 299 verdicts, and an alternative in every decision; "
-        "if it is an error message, leave it out by --verdicts no,yes"
+        f"{log}: 'ERROR: timeout' stands in 1 of 299 verdicts, and an alternative in every decision, which takes "
+        "longer; if it is an error message, leave it out by --verdicts no,yes"
     )
     assert note.endswith("; 1 verdict is empty and left out")
     assert profile.decision(0).alternatives == ("ERROR: timeout", "no", "yes")

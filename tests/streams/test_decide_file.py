@@ -413,7 +413,15 @@ def test_the_row_without_a_decision_is_named_by_the_name_of_its_column(tmp_path)
     source = write(table, tmp_path / "votes.parquet")
     with pytest.raises(vt.InputError) as told:
         vt.decide_file(source, tmp_path / "answers.csv", "pairwise")
-    assert str(told.value) == f"{source}, row 91: the question is empty"
+    assert str(told.value) == f'{source}, row 91: the question is empty; on_error="skip" leaves it out'
+    line = ["decide", str(source), "--rule", "pairwise", "--workers", "1", "--out", str(tmp_path / "answers.csv")]
+    result = CliRunner().invoke(cli, line)
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"{source}, row 91: the question is empty; --on-error skip leaves it out\n")
+    result = CliRunner().invoke(cli, [*line, "--on-error", "skip"])
+    assert result.exit_code == 0
+    assert f"31 decisions by pairwise, 30 decided, 1 not: {tmp_path / 'answers.csv'}" in result.stdout
+    assert "1 could not be decided; the column error says why" in result.stderr
 
 
 def test_one_decision_that_fails_is_an_error_also_where_others_would_be_skipped(tmp_path):
@@ -634,6 +642,65 @@ def test_one_decision_has_one_row_where_only_the_best_is_wanted(tmp_path, monkey
     assert pl.read_csv(tmp_path / "best.csv")["chosen"].to_list() == [True]
 
 
+def tied_votes(scattered=False):
+    """Two voters who rank two alternatives in 400 decisions; they disagree on each third decision, 134 of them."""
+    rows = [
+        (f"q{d}", voter, name, 1 + (name == "B") ^ (voter == "v" and d % 3 == 0))
+        for d in range(400)
+        for voter in "uv"
+        for name in "AB"
+    ]
+    table = pl.DataFrame(rows, schema=["decision", "voter", "alternative", "rank"], orient="row")
+    return table.sample(fraction=1, shuffle=True, seed=1) if scattered else table
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("scattered", [False, True], ids=["together", "scattered"])
+def test_ties_are_drawn_alike_by_any_number_of_workers_and_after_an_interruption(tmp_path, scattered):
+    source, ways = write(tied_votes(scattered), tmp_path / "votes.parquet"), {"tie_break": "random", "best_only": True}
+    with pytest.raises(ZeroDivisionError):
+        vt.decide_file(source, tmp_path / "late.csv", "borda", progress=lambda share: 1 / (share < 0.8), **ways)
+    assert list((tmp_path / "late.csv.parts").glob("*.json"))
+    for name, more in (("late", {}), ("one", {}), ("two", {"workers": 2}), ("other", {"seed": 1})):
+        written = vt.decide_file(source, tmp_path / f"{name}.csv", "borda", **ways, **more)
+        assert (written.decisions, written.tied) == (400, 134)
+    late, one, two, other = ((tmp_path / f"{name}.csv").read_bytes() for name in ("late", "one", "two", "other"))
+    assert late == one == two != other
+    drawn = pl.read_csv(tmp_path / "one.csv").filter(pl.col("decision").str.slice(1).cast(int) % 3 == 0)
+    assert 42 <= (drawn["alternative"] == "A").sum() <= 92  # 4.3 standard errors of 67 in 134: once in 60,000 seeds
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "134 of 400 decisions tie; all that tie are chosen; --tie-break random draws among them"),
+        (["--tie-break", "first"], "--tie-break first gave them to the alternative that comes first"),
+        (["--tie-break", "random", "--best-only"], "134 of 400 decisions tie; --tie-break random drew who is chosen"),
+        (["--choose", "2"], None),
+    ],
+)
+def test_the_command_says_how_many_decisions_tie(tmp_path, options, said):
+    source = write(tied_votes(), tmp_path / "votes.parquet")
+    line = ["decide", str(source), "--rule", "borda", "--workers", "1", "--out", str(tmp_path / "a.csv"), *options]
+    printed = CliRunner().invoke(cli, line).stdout
+    assert "400 decisions by borda" in printed
+    assert (said or "400 decisions") in printed
+    assert ("134 of 400 decisions tie" in printed) == (said is not None)
+
+
+@pytest.mark.parametrize("cut", [False, True], ids=["at once", "by voters"])
+@pytest.mark.parametrize("name", [None, "q"])
+def test_one_decision_that_ties_is_said_to(tmp_path, monkeypatch, cut, name):
+    rows = [(f"v{i}", x, 1 + (x == "A") ^ (i % 2)) for i in range(400) for x in "AB"]
+    table = pl.DataFrame(rows, schema=["voter", "alternative", "rank"], orient="row")
+    table = table if name is None else table.with_columns(decision=pl.lit(name))
+    if cut:
+        cut_by_voters(monkeypatch, rows=100, sample=50)
+    source = write(table, tmp_path / "votes.parquet")
+    line = ["decide", str(source), "--rule", "borda", "--workers", "1", "--out", str(tmp_path / "a.csv")]
+    assert "The decision ties; all that tie are chosen" in CliRunner().invoke(cli, line).stdout
+
+
 def test_rules_that_need_all_voters_at_once_say_so(tmp_path, monkeypatch):
     cut_by_voters(monkeypatch)
     with pytest.raises(vt.InputError, match="mle needs all voters at once; use posterior, or a rule of one pass"):
@@ -738,7 +805,7 @@ def test_folders_that_say_nothing_of_a_decision_leave_it_without_a_name(tmp_path
     for name, table in zip(("decision=q", "decision=__HIVE_DEFAULT_PARTITION__"), [votes(2)] * 2, strict=True):
         (tmp_path / "votes" / name).mkdir(parents=True)
         write(table.drop("decision"), tmp_path / "votes" / name / "part.parquet")
-    with pytest.raises(vt.InputError, match=r"part.parquet, row 1: the decision is empty$"):
+    with pytest.raises(vt.InputError, match=r"part.parquet, row 1: the decision is empty; on_error="):
         vt.decide_file(tmp_path / "votes", tmp_path / "answers.csv", "pairwise")
 
 
@@ -1092,6 +1159,18 @@ def test_what_verdicts_are_left_out_is_said_once_for_the_file(tmp_path, monkeypa
     said = [f"{source}: 12 verdicts are empty and left out", f"{source}: 1 verdict is another word and left out"]
     assert [note for note in written.notes if "left out" in note] == said
     assert set(pl.read_csv(out)["alternative"]) == {"no", "yes"}
+
+
+def test_what_is_known_of_the_words_is_said_before_the_deciding_and_once(tmp_path, monkeypatch):
+    source = write(judged_words(), tmp_path / "log.parquet")
+    line = ["decide", str(source), "--rule", "pairwise", "--workers", "1", "--out", str(tmp_path / "a.csv")]
+    known = ("'ERROR' is 1 of 288 verdicts", "Note: " + f"{source}: 12 verdicts are empty and left out")
+    said = CliRunner().invoke(cli, line).stderr
+    assert [said.count(text) for text in known] == [1, 1]
+    monkeypatch.setattr(run, "_decide", lambda *_: 1 / 0)
+    result = CliRunner().invoke(cli, line)
+    assert isinstance(result.exception, ZeroDivisionError)
+    assert [result.stderr.count(text) for text in known] == [1, 1]
 
 
 def test_stretches_of_rows_are_found_across_batches(monkeypatch):

@@ -188,7 +188,7 @@ def compare(
         _print(comparison, data, by_default=rules is None)
     if plot is not None:
         comparison.plot(plot, **({} if plot_width is None else {"width": plot_width}))
-        say(f"Saved {plot}", err=True)
+        say(f"Saved {plot}{_left_out(comparison)}", err=True)
 
 
 def _print(comparison: "Comparison | Sweep", data: "Dataset | None", by_default: bool) -> None:
@@ -207,6 +207,13 @@ def _print(comparison: "Comparison | Sweep", data: "Dataset | None", by_default:
         click.echo(f"Left out, because they are slower: {join_names(slow)}. To add one: --rules all,{slow[0]}.")
     if data is not None:
         click.echo(f"{data.name}: {data.summary}. {data.licence}, {data.attribution}.")
+
+
+def _left_out(comparison: "Comparison | Sweep") -> str:
+    """Say that a plot has only some of the rules of a table."""
+    every, drawn = len(comparison.rules), len(getattr(comparison, "drawn", comparison.rules))
+    more = "the table has the others, and --rules draws those that it names"
+    return "" if drawn == every else f" with {drawn} of {every} rules, the best on average; {more}"
 
 
 def _only_sigma(options: Mapping[str, Any], source: str) -> dict[str, Any]:

@@ -96,7 +96,7 @@ Examples:
 @click.option(
     "--best-only",
     is_flag=True,
-    help="With --out: write only the rows of what is chosen; with --tie-break first, one for each decision.",
+    help="With --out: write only the rows of what is chosen; with --tie-break random, one for each decision.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (one a line for many decisions).")
 @click.option("--explain", is_flag=True, help="Add each voter's part in it, and what would change it.")

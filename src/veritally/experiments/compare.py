@@ -259,13 +259,23 @@ def compare(
     if times or clusters is not None:
         raise InputError("placebo and clusters need votes, not a scenario; make some with vt.simulate first")
     chosen = scenario(votes, **changes)
+    rules = list(rules) if isinstance(rules, Iterable) and not isinstance(rules, str) else rules
     quantity, levels, scenarios = ("", (), [chosen]) if vary is None else varied(chosen, vary, changes)
     rule_set, named = _rules_and_baseline(_usable(rules, scenarios), baseline, chosen.votes, scenarios[0].alternatives)
     instances = whole(instances, "instances", least=1)
     plans = [plan_chunks(one, rule_set, MEASURES, instances, seed, backend) for one in scenarios]
     sums = _sum_chunks([chunk for plan in plans for chunk in plan], workers, executor, progress)
     comparisons = [Comparison(rule_set, total, named, one.voters) for total, one in zip(sums, scenarios, strict=True)]
-    return comparisons[0] if vary is None else Sweep(quantity, levels, tuple(comparisons))
+    if vary is None:
+        return comparisons[0]
+    return Sweep(quantity, levels, tuple(comparisons), _named(rules, baseline, chosen.votes, scenarios[0].alternatives))
+
+
+def _named(rules: Iterable[str | Rule] | None, baseline: str | None, kind: Kind, alternatives: int) -> tuple[str, ...]:
+    """Return the rules that are asked for by name, and not as some of all."""
+    texts = [*(rules.split(",") if isinstance(rules, str) else rules or ()), *([] if baseline is None else [baseline])]
+    own = [text for text in texts if text != "all"]
+    return RuleSet.of(own, kind, alternatives).labels if own else ()
 
 
 def _are_few(ballots: Ballots, times: int) -> bool:
@@ -276,8 +286,7 @@ def _are_few(ballots: Ballots, times: int) -> bool:
 
 def _usable(rules: Iterable[str | Rule] | None, scenarios: Sequence[Scenario]) -> Iterable[str | Rule | Entry] | None:
     """Return the rules that can be used in all scenarios; those that are named must be."""
-    wanted = rules if isinstance(rules, str) or not isinstance(rules, Iterable) else list(rules)
-    first, *others = (RuleSet.of(wanted, one.votes, one.alternatives) for one in scenarios)
+    first, *others = (RuleSet.of(rules, one.votes, one.alternatives) for one in scenarios)
     return [entry for entry in first.entries if all(entry.label in other.labels for other in others)]
 
 

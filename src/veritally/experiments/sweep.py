@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 QUANTITIES = ("voters", "alternatives", "sigma", "prior", "experience", "noise", "count_error")
 """What can be varied: the fields of a scenario but the kind of votes."""
 
+_LINES = 6  # that a plot has, unless more rules were asked for by name
 _SHOWN = (*MEASURES, "difference")
 _EXAMPLE = 'vary={"voters": [3, 10, 30]}'
 
@@ -37,11 +38,14 @@ class Sweep:
         Its levels: numbers, or texts such as ``"uniform:1:9"``.
     comparisons
         The comparison at each level.
+    named
+        The rules, and the baseline, that were asked for by name: a plot shows all of these.
     """
 
     quantity: str
     levels: tuple[float | str, ...]
     comparisons: "tuple[Comparison, ...]"
+    named: tuple[str, ...] = ()
 
     @property
     def about(self) -> str:
@@ -56,6 +60,13 @@ class Sweep:
         labels = self.comparisons[0].rule_set.labels
         regrets = np.mean([comparison.summary.means[0] for comparison in self.comparisons], axis=0)
         return tuple(labels[r] for r in np.argsort(regrets, kind="stable"))
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """The rules that a plot shows: those that were named, and the best of the others up to six in all."""
+        named = [rule for rule in self.rules if rule in self.named]
+        best = [rule for rule in self.rules if rule not in named][: max(0, _LINES - len(named))]
+        return tuple(rule for rule in self.rules if rule in named or rule in best)
 
     def at(self, level: float | str) -> "Comparison":
         """Return the comparison at a level."""
@@ -114,11 +125,14 @@ class Sweep:
     def plot(self, path: str | PathLike[str], *, width: float = PAGE) -> None:
         """Save a plot of the regrets with bands of two standard errors; needs the extra ``plot``.
 
-        ``width`` is in inches: with 3.3, it fits into one of two columns of a paper.
+        It shows the rules that were named in ``rules`` or as ``baseline``, or else the best six by mean regret: more
+        could not be told apart. ``width`` is in inches: with 3.3, it fits into one of two columns of a paper.
         """
         require_picture(path)
-        with picture(width, len(self.rules)) as (figure, ax):
-            figure.suptitle(self.about, x=0.01, ha="left", fontsize="medium")
+        every, drawn = len(self.rules), len(self.drawn)
+        with picture(width, drawn) as (figure, ax):
+            title = self.about if drawn == every else f"{self.about}\n{drawn} of {every} rules"
+            figure.suptitle(title, x=0.01, ha="left", fontsize="medium")
             _draw(self, ax)
             write_picture(figure, path)
 
@@ -133,7 +147,7 @@ def _draw(sweep: Sweep, ax: Any) -> None:
     x = [float(numbers[place]) if numbers else float(place) for place in order]
     cells = {(row[sweep.quantity], row["rule"]): row for row in sweep.rows()}
     lines = []
-    for number, rule in enumerate(sweep.rules):
+    for number, rule in enumerate(sweep.drawn):
         own = [cells[sweep.levels[place], rule] for place in order]
         regret, error = [row["regret"] for row in own], [row["se"] or 0.0 for row in own]
         lines.append(Line(rule, x, regret, error, *styled(number)))

@@ -69,7 +69,8 @@ def _stray(said: Mapping[str, int], column: str, name: str) -> str | None:
     those = "it is an error message, leave it" if others == 1 else "these are error messages, leave them"
     return (
         f"{name}: {what} of {number:,} verdicts, and "
-        f"{'an alternative' if len(rare) == 1 else 'alternatives'} in every decision; if {those} out by {remedy}"
+        f"{'an alternative' if len(rare) == 1 else 'alternatives'} in every decision, which takes longer; "
+        f"if {those} out by {remedy}"
     )
 
 

@@ -29,6 +29,10 @@ class UndecidedError(InputError):
     """One decision of many cannot be decided, which the message names."""
 
 
+SKIP = '; on_error="skip" leaves it out'
+"""How to go on, at the end of such a message."""
+
+
 _PADDED = 1 << 24  # cells of votes that are filled up without more ado
 _LOOKED_AT, _NAMED = 20, 3  # decisions of a piece whose warnings are looked at, and that are named
 _WHOLE = ("rank", "tier")
@@ -128,7 +132,8 @@ class Task:
         """Decide all decisions of a piece."""
         answers = self.answers(votes)
         about = about_to_json(answers.warnings)
-        note = {"decisions": answers.decisions, "failed": answers.failed, "warnings": about}
+        tied = tied_decisions(answers.table, self.choose)
+        note = {"decisions": answers.decisions, "failed": answers.failed, "tied": tied, "warnings": about}
         return Part.of(answers.table, note)
 
     def answers(self, votes: Votes) -> Answers:
@@ -270,6 +275,16 @@ def answer_table(outcome: Outcome) -> pl.DataFrame:
     columns.pop("title", None)  # which is not known of all pieces
     shown = np.sum(np.atleast_2d(np.asarray(outcome.fit.scores)) > -np.inf, axis=-1)
     return table_of(columns, np.repeat(np.ravel(np.asarray(outcome.fit.status)), shown))
+
+
+def tied_decisions(table: pl.DataFrame, choose: int) -> int:
+    """Count the decisions in which alternatives tie for the last of the chosen places, whatever breaks the tie."""
+    if "rank" not in table.columns:  # none could be decided
+        return 0
+    last = pl.col("rank").filter(pl.col("chosen")).max()
+    decision = pl.col("decision") if "decision" in table.columns else pl.lit(0)
+    tied = table.group_by(decision.alias("of")).agg(((pl.col("rank") <= last).sum() > choose).alias("tied"))
+    return int(tied["tied"].sum())
 
 
 def table_of(columns: Mapping[str, Array], status: Array) -> pl.DataFrame:

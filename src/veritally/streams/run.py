@@ -12,7 +12,7 @@ import polars as pl
 
 from veritally.checks import usable_path, whole
 from veritally.decide import Question
-from veritally.errors import InputError, quoted
+from veritally.errors import InputError, InputNote, InputWarning, quoted
 from veritally.files import require_other
 from veritally.inference.scale import PooledNoise
 from veritally.io.answers import answers_in
@@ -29,6 +29,7 @@ from veritally.rules.posterior import Posterior
 from veritally.rules.protocol import Rule
 from veritally.streams.columns import Columns
 from veritally.streams.decisions import (
+    SKIP,
     About,
     OnError,
     Part,
@@ -38,6 +39,7 @@ from veritally.streams.decisions import (
     about_from_json,
     answer_table,
     merged,
+    tied_decisions,
 )
 from veritally.streams.first_pass import learn_first, panel_learned_first, quiet, share_of_first
 from veritally.streams.job import Job, Reading, awaken
@@ -79,6 +81,8 @@ class Written:
         The panel that was learned first, if one was.
     files, other_files
         How many files of a folder were read, and how many others lie in it.
+    tied
+        In how many decisions alternatives tie for the last of the chosen places, also where ``tie_break`` settled it.
     """
 
     path: Path
@@ -90,6 +94,7 @@ class Written:
     panel: LearnedPanel | None = None
     files: int = 1
     other_files: int = 0
+    tied: int = 0
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -124,6 +129,7 @@ def decide_file(
     best_only: bool = False,
     force: bool = False,
     progress: Callable[[float], None] = lambda share: None,
+    warn: Callable[[str, type[InputWarning]], None] = lambda message, kind: None,
     **parameters: Any,
 ) -> Written:
     """Decide a file with any number of decisions, in bounded memory, and write the answers to another file.
@@ -156,12 +162,15 @@ def decide_file(
     workers, executor
         As for :func:`veritally.compare`.
     best_only
-        Whether to write only the rows of alternatives that are chosen, and the errors: with ``tie_break="first"``, one
-        row for each decision.
+        Whether to write only the rows of alternatives that are chosen, and the errors: with ``tie_break="random"``,
+        one row for each decision.
     force
         Whether to replace a file that does not hold answers.
     progress
         Called with the share of the work that is done.
+    warn
+        Called before any decision is decided with each warning or note that is known by then, and its kind, such as
+        :class:`veritally.InputWarning`. What is returned has these, too.
     """
     levels = None if confidence is None else checked_map(confidence)
     apart = np.ndim(parameters.get("sigma", 0)) == 0 and not isinstance(parameters.get("sigma"), Mapping)
@@ -204,6 +213,8 @@ def decide_file(
     identity = rows.identity
     try:
         found = Columns.of(rows, said)
+        for message, known_of in found.about.items():
+            warn(_sentence(message, known_of), InputNote if known_of.is_note else InputWarning)
         found = found if tie_break in (None, "error") else found.ordered(rows)
         work = (identity, found.said, asked, strict, on_error, panel, known)
         key, here = key_of(work, asked["rule"], parameters), given is None
@@ -216,8 +227,10 @@ def decide_file(
             written = _decide(job, runs, panel, known, on_error)
             about = merged([found.about, written.about])
             return replace(written, about=about, files=len(rows.files), other_files=rows.others)
-    except Exception:
+    except Exception as error:
         rows.require(identity)  # whatever goes wrong then, it may be because they are others by now
+        if isinstance(error, UndecidedError) and on_error == "stop":
+            raise UndecidedError(f"{error}{SKIP}") from error
         raise
 
 
@@ -303,8 +316,8 @@ def _decide_many(
     job.finish()
     pooled = tuple((first.made.pooled or {}).values()) if isinstance(first.made, Posterior) else ()
     about = merged(about_from_json(note["warnings"]) for note in notes)
-    decisions, failed = (sum(note[name] for note in notes) for name in ("decisions", "failed"))
-    return Written(parts.out, first.info.name, decisions, failed, about, pooled, learned)
+    decisions, failed, tied = (sum(note[name] for note in notes) for name in ("decisions", "failed", "tied"))
+    return Written(parts.out, first.info.name, decisions, failed, about, pooled, learned, tied=tied)
 
 
 def _decide_at_once(
@@ -314,9 +327,11 @@ def _decide_at_once(
     outcome = Question.of(profile, **asked).outcome()
     if strict:
         _ = outcome.chosen
-    parts.add(0, Part.of(_named(answer_table(outcome), name), {}))
+    table = _named(answer_table(outcome), name)
+    parts.add(0, Part.of(table, {}))
     parts.finish()
-    return Written(parts.out, outcome.rule, 1, 0, {message: About() for message in outcome.rule_warnings})
+    about = {message: About() for message in outcome.rule_warnings}
+    return Written(parts.out, outcome.rule, 1, 0, about, tied=tied_decisions(table, outcome.choose))
 
 
 def _decide_one(job: Job, name: str | None) -> Written:
@@ -357,7 +372,8 @@ def _decide_voters(job: Job, one: OneDecision, pieces: Sequence[Piece], name: st
     table, rule, remarks = one.answered(spread)
     parts.add(0, Part.of(_named(table, name), {}))
     job.finish()
-    return Written(parts.out, rule, 1, 0, {remark: About() for remark in remarks})
+    tied = tied_decisions(table, job.asked["choose"])
+    return Written(parts.out, rule, 1, 0, {remark: About() for remark in remarks}, tied=tied)
 
 
 def _named(table: pl.DataFrame, decision: str | None) -> pl.DataFrame:
