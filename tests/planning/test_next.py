@@ -295,6 +295,7 @@ def test_the_command_says_what_a_look_is_where_that_is_not_plain(tmp_path):
         found = run("next", str(votes), "--budget", "5", "--per-pair", "4")
         assert found.exit_code == 0, found.output
         assert ("A look is one unit of count" in found.stdout, said in found.stdout) == (bool(said), True)
+        assert found.stdout.index(said and "A look is one unit") < found.stdout.index("Look next")
 
 
 def test_mistakes_in_files_name_the_file(tmp_path):
