@@ -2,7 +2,9 @@
 
 import json
 import math
+import re
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -316,9 +318,26 @@ def test_the_best_is_one_of_those_asked_for():
     assert found.usual["equal counts"].composition.voters == 5
     result = CliRunner().invoke(cli, ["compose", "--voters", "6", "--votes", "rankings", "--instances", "20"])
     assert "Usual, not asked for: one voter sees everything" in result.output
+    assert re.search(r"Usual, not asked for: .*, better by \S+±\S+ than the best asked for", result.output)
     best, row = result.output.split("\n")[1], next(x for x in result.output.split("\n") if x.startswith("generalists"))
     assert "6 " in best
     assert row.split()[1] == "6"
+
+
+def test_a_look_that_adds_c_to_a_count_has_the_noise_of_one_over_the_root_of_c():
+    assert "type 5/√25 = 1;" in (Path(__file__).parents[2] / "docs" / "composition.md").read_text()
+    papers, reviews = (
+        vt.compose(5, sigma, looks, voters=[1], votes=["values"]).best.regret for sigma, looks in ((5, 2500), (1, 100))
+    )
+    assert np.isclose(papers, reviews)
+    # Where the rule sees counts, 25 at the noise 5 are 1 at the noise 1, as compose has it.
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(4, 6))
+    estimates = [
+        vt.decide(vt.Profile(values=values, counts=np.full((4, 6), count)), sigma=sigma, tau=1.0).scores
+        for count, sigma in ((25, 5.0), (1, 1.0))
+    ]
+    assert np.allclose(*estimates)
 
 
 def test_groups_that_are_left_out_are_named():

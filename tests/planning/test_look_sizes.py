@@ -119,3 +119,14 @@ def test_the_page_shows_what_the_command_prints(command, printed, monkeypatch):
     found = CliRunner().invoke(cli, command.split())
     assert found.exit_code == 0, found.output
     assert found.stdout.split() == printed.split()
+
+
+def test_the_page_says_what_spreading_the_work_costs():
+    profile = vt.read(ROOT / "examples" / "committee.csv")
+    plans = {n: vt.next_looks(profile, budget=10, choose=3, look="usual", per_pair=1, per_voter=n) for n in (1, 2, 3)}
+    said = " ".join((ROOT / "docs" / "next.md").read_text().split())
+    assert f"comes down to {plans[2].regret_after:.3f} instead of {plans[3].regret_after:.3f}" in said
+    assert f"with 1, to {plans[1].regret_after:.3f}, and four of the ten" in said
+    looks = {n: sum(look.looks for look in plan.looks if look.voter == "Reviewer 8") for n, plan in plans.items()}
+    assert (looks[3], looks[2]) == (3, 2)
+    assert sum(look.looks for look in plans[1].looks if look.voter == "somebody new") == 4

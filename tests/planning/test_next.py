@@ -295,6 +295,7 @@ def test_the_command_says_what_a_look_is_where_that_is_not_plain(tmp_path):
         found = run("next", str(votes), "--budget", "5", "--per-pair", "4")
         assert found.exit_code == 0, found.output
         assert ("A look is one unit of count" in found.stdout, said in found.stdout) == (bool(said), True)
+        assert found.stdout.index(said and "A look is one unit") < found.stdout.index("Look next")
 
 
 def test_mistakes_in_files_name_the_file(tmp_path):
@@ -303,7 +304,8 @@ def test_mistakes_in_files_name_the_file(tmp_path):
     for option, text, said in (
         ("--may", "voter,alternative\na,x\nb,\n", "row 2 has no alternative"),
         ("--may", "voter,alternative\nzz,x\n", "voter 'zz' is unknown"),
-        ("--conflicts", "voter,alternative\na,q\n", "alternative 'q' is unknown"),
+        ("--may", "voter,alternative\na,q\n", "alternative 'q' is unknown"),
+        ("--conflicts", "voter,alternative\na,x\n,x\n", "row 2 has no voter"),
         ("--cost", "voter,cost\nzz,2\n", "voter 'zz' is unknown"),
         ("--newcomer", "alternative,count\nq,2\n", "alternative 'q' is unknown"),
     ):
@@ -318,6 +320,32 @@ def test_mistakes_in_files_name_the_file(tmp_path):
     ):
         found = run("next", str(votes), "--budget", "10", *options)
         assert (found.exit_code, said in found.stderr) == (2, True), found.stderr
+
+
+def test_conflicts_may_be_those_of_a_whole_committee(tmp_path):
+    votes, table = tmp_path / "votes.csv", tmp_path / "table.csv"
+    votes.write_text("voter,alternative,value\nM. Zhou,Paper 1,5\nM. Zhou,Paper 2,4.8\nb,Paper 1,4.9\nb,Paper 2,5.1\n")
+
+    def planned(text):
+        table.write_text("voter,alternative\n" + text)
+        found = run("next", str(votes), "--budget", "10", "--no-newcomers", "--json", "--conflicts", str(table))
+        assert found.exit_code == 0, found.output
+        offers = json.loads(found.stdout)["offers"]
+        return {(look["voter"], *look["alternatives"]) for look in offers}, " ".join(found.stderr.split())
+
+    every = {(voter, paper) for voter in ("M. Zhou", "b") for paper in ("Paper 1", "Paper 2")}
+    rows = "Ada,Paper 1\nb,Paper 37\nM. Zhuo,Paper 2\nB,Paper 1\nAda,Paper 9\nM. Zhou,Paper 2\n"
+    offers, said = planned(rows)
+    assert offers == every - {("M. Zhou", "Paper 2")}
+    assert (
+        f"{table}: 5 of 6 rows name voters or alternatives that are not among the votes, and are left out: "
+        "'M. Zhuo' (did you mean 'M. Zhou'?), 'B' (did you mean 'b'?), 'Ada' and 2 more" in said
+    )
+    assert said.count("left out") == 1
+    offers, said = planned("Ada,Paper 1\n")
+    assert offers == every
+    assert "1 of 1 row names voters or alternatives that are not among the votes, and is left out: 'Ada'" in said
+    assert "left out" not in planned("somebody new,Paper 1\nb,Paper 1\n")[1]
 
 
 def test_files_that_a_plan_is_made_of_are_not_written_over(tmp_path):

@@ -174,6 +174,7 @@ NAMES = {"alternatives": ["A", "B"], "voters": ["u", "v"]}
         ({"order": np.array([[0, 0, 1]])}, "listed twice"),
         ({"order": np.array([[0, 2]]), "alternatives": ["A", "B"]}, "positions go from 0 to 1"),
         ({"top": ["A", "C"], "alternatives": ["A", "B"]}, "alternative 'C' is unknown; choose one of 'A', 'B'"),
+        ({"top": ["?"], "alternatives": [f"P{j}" for j in range(30)]}, "choose one of 'P0', .* 'P19' and 10 more"),
         ({"top": [0, 5], "alternatives": ["A", "B"]}, "voter 1: alternative 5 is unknown"),
         ({"top": [[0.5, 0.5]]}, "one name or position per voter"),
     ],

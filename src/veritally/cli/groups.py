@@ -93,6 +93,6 @@ def _price(row: "ComparedGroup") -> str:
     if not row.difference and not row.difference_se:
         return "the best or as good"
     if row.difference < 0:  # it was not asked for
-        return f"{with_error(-row.difference, row.difference_se, row.regret)} below the best"
+        return f"better by {with_error(-row.difference, row.difference_se, row.regret)} than the best asked for"
     clearly = "" if row.clearly_worse else ", not clearly worse"
     return f"{with_error(row.difference, row.difference_se, row.regret)} above the best{clearly}"

@@ -161,15 +161,15 @@ def next(  # noqa: A001 (the command's name)
     if as_json:
         say(plan.to_json())
     else:
-        _print(plan)
-        if look == "1" and (note := _what_a_look_is(profile)):
-            say(note)
+        _print(plan, _what_a_look_is(profile) if look == "1" else "")
 
 
-def _print(plan: "Plan") -> None:
+def _print(plan: "Plan", note: str) -> None:
     screen = Screen(highlight=False)
     screen.print(Text(f"Choosing now: {plan.chance}"))
     screen.print(Text(f"Expected regret of that: {plan.regret:.3g} ({plan.unit})"))
+    if note:  # before the table, whose numbers are in looks
+        screen.print(Text(note), soft_wrap=True)
     if plan.looks:
         screen.print(_table(plan.tasks, "Look next"))
         screen.print(

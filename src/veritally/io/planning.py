@@ -1,37 +1,90 @@
 """Tables that planning takes: who may look at what, what looks cost, and what somebody new would look at."""
 
+import difflib
+import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import polars as pl
 
-from veritally.errors import InputError, quoted
+from veritally.errors import InputError, InputWarning, quoted
 from veritally.io import frames
 from veritally.io.columns import OTHER_NAMES, Source, key, meant
 from veritally.io.votes import load
 from veritally.planning.limits import SOMEBODY
-from veritally.votes.labels import require_known
+from veritally.votes.labels import counted, first_few, require_known
 from veritally.votes.profile import Profile
+
+_HINTED = 100  # unknown names for which a near one is looked for, since that takes a while
 
 
 def read_allowed(source: Any, profile: Profile) -> list[tuple[Any, Any]]:
     """Read who may look at what: the columns ``voter`` and ``alternative``, a row for each pair."""
-    return _pairs(_table(source, "voter and alternative", ("voter", "alternative")), source, profile)
+    voters, alternatives = _known_names(profile)
+    return [
+        (_known(one, voters, "voter", source), _known(other, alternatives, "alternative", source))
+        for one, other in _pairs(source)
+    ]
 
 
 def read_conflicts(source: Any, profile: Profile) -> list[tuple[Any, Any]]:
-    """Read who may not look at what: a table of the same columns, without rows where there are no conflicts."""
-    return _pairs(_table(source, "voter and alternative", ("voter", "alternative"), empty=True), source, profile)
+    """Read who may not look at what: a table of the same columns, without rows where there are no conflicts.
+
+    It may be that of a whole committee: rows of others than those among the votes are left out, with a warning.
+    """
+    voters, alternatives = _known_names(profile)
+    pairs = _pairs(source, empty=True)
+    found = [(voters[one], alternatives[other]) for one, other in pairs if one in voters and other in alternatives]
+    if len(found) < len(pairs):
+        unknown = {one: voters for one, _ in pairs if one not in voters}
+        unknown |= {other: alternatives for _, other in pairs if other not in alternatives}
+        left = len(pairs) - len(found)
+        some = first_few(_likely_mistakes_first(unknown), 3, str)
+        warnings.warn(
+            f"{source}: {left:,} of {counted(len(pairs), 'row')} {'names' if left == 1 else 'name'} voters or "
+            f"alternatives that are not among the votes, and {'is' if left == 1 else 'are'} left out: {some}",
+            InputWarning,
+            stacklevel=2,
+        )
+    return found
 
 
-def _pairs(table: pl.DataFrame, source: Any, profile: Profile) -> list[tuple[Any, Any]]:
-    voters, alternatives = _names((*profile.voters, SOMEBODY)), _names(profile.alternatives)
-    found = []
-    for row, (one, other) in enumerate(table.iter_rows(), 1):
-        for name, what in ((one, "voter"), (other, "alternative")):
+def _likely_mistakes_first(unknown: dict[str, dict[str, Any]]) -> list[str]:
+    """Quote names that are not among the known, first those that may be misspelled, with what may be meant."""
+    misspelled, others = [], []
+    for i, (name, known) in enumerate(unknown.items()):
+        near = _nearest(name, known) if i < _HINTED else None
+        if near is None:
+            others.append(quoted(name))
+        else:
+            misspelled.append(f"{quoted(name)} (did you mean {quoted(near)}?)")
+    return misspelled + others
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return a name that differs by a letter or two. Papers 31 and 37 are two papers, so digits must be the same."""
+    alike = {other.casefold(): other for other in known if _digits(other) == _digits(name)}
+    near = difflib.get_close_matches(name.casefold(), alike, n=1, cutoff=0.8)
+    return alike[near[0]] if near else None
+
+
+def _digits(name: str) -> str:
+    return "".join(filter(str.isdigit, name))
+
+
+def _pairs(source: Any, empty: bool = False) -> list[tuple[str, str]]:
+    """Read names of a voter and an alternative from each row."""
+    pairs = list(_table(source, "voter and alternative", ("voter", "alternative"), empty=empty).iter_rows())
+    for row, pair in enumerate(pairs, 1):
+        for name, what in zip(pair, ("voter", "alternative"), strict=True):
             if not name:
                 raise InputError(f"{source}: row {row} has no {what}; give a voter and an alternative in each row")
-        found.append((_known(one, voters, "voter", source), _known(other, alternatives, "alternative", source)))
-    return found
+    return pairs
+
+
+def _known_names(profile: Profile) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return those who can be asked, and the alternatives, by how they stand in a file."""
+    return _names((*profile.voters, SOMEBODY)), _names(profile.alternatives)
 
 
 def read_costs(source: Any, profile: Profile) -> dict[Any, float]:

@@ -179,7 +179,10 @@ def find(name: Hashable, position: Mapping[Any, int], what: str) -> int:
     except KeyError:
         known = {str(known): known for known in position}
         near = difflib.get_close_matches(str(name), known, n=1)
-        some = ", ".join(map(quoted, [*position][:20]))
+        names: dict[int, Any] = {}
+        for other, place in position.items():
+            names.setdefault(place, other)  # a number may stand for a name
+        some = first_few([*names.values()], 20, quoted)
         hint = f"did you mean {quoted(known[near[0]])}?" if near else f"choose one of {some}"
         raise InputError(f"{what} {quoted(name)} is unknown; {hint}") from None
 
