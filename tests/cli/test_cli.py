@@ -580,3 +580,24 @@ def test_a_closed_pipe_does_not_shut_the_gate(required, code):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         process.stdout.close()
         assert process.wait() == code
+
+
+@pytest.mark.parametrize(
+    ("option", "what"),
+    [("--report", "the votes"), ("--plot", "the votes"), ("--counts", "the counts"), ("--groups", "groups")],
+)
+def test_an_answer_is_not_saved_over_what_it_is_made_of(tmp_path, option, what):
+    votes, other = tmp_path / "votes.csv", tmp_path / "other.csv"
+    votes.write_text("voter,a,b\nu,1,2\nv,2,1\n")
+    other.write_text("voter,a,b\nu,4,4\nv,2,2\n")
+    if what == "the votes":
+        picture = tmp_path / ("votes.svg" if option == "--plot" else "votes.csv")
+        if not picture.exists():
+            picture.symlink_to(votes)
+        result = run("decide", votes, option, picture, "--force")
+    else:
+        result = run("decide", votes, option, other, "--report", other, "--force")
+    assert result.exit_code == 2
+    assert f"is the file of {what}; write the answer to another" in result.stderr
+    assert votes.read_text().startswith("voter,a,b\nu,1")
+    assert other.read_text().startswith("voter,a,b\nu,4")

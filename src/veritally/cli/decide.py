@@ -22,7 +22,7 @@ from veritally.cli.options import (
 )
 from veritally.cli.plugins import plugin_option
 from veritally.cli.progress import ProgressDisplay, duration, progress_bar, working
-from veritally.cli.saving import Files, checksum, kept_warnings
+from veritally.cli.saving import Files, checksum, kept_warnings, require_others
 from veritally.cli.screen import say
 from veritally.decide import Question, pools_noise, questions
 from veritally.errors import InputError, InputWarning, quoted
@@ -278,6 +278,8 @@ def decide(
     ) | dict(map(_setting, own))
     if panel is not None and groups is not None:
         raise InputError("--panel and --groups both say who belongs together; give one of them")
+    sources = {"the votes": file, "the counts": counts, "known answers": answers, "the panel": panel, "groups": groups}
+    require_others((out, plot, *reports), sources, "the answer")
     if out is not None:
         from veritally.cli.answers import decide_to_file
 

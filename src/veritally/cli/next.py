@@ -124,7 +124,8 @@ def next(  # noqa: A001 (the command's name)
 
     require_files(plot, force, (out, ".csv", _HEADER))
     tables = {"who may look": may, "conflicts": conflicts, "costs": cost, "somebody new": newcomer}
-    require_others((out, plot), {"the votes": file, "the panel": panel, "groups": groups} | tables)
+    others = {"the votes": file, "the counts": options.get("counts"), "the panel": panel, "groups": groups}
+    require_others((out, plot), others | tables, "the plan")
     if panel is not None and groups is not None:
         raise InputError("--panel and --groups both say who belongs together; give one of them")
     profile = read(file, groups=groups, **options)

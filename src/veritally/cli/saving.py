@@ -88,12 +88,12 @@ def require_files(plot: str | None, force: bool, *others: tuple[str | None, str,
             refuse_to_replace(Path(path), partial(_has, mark))
 
 
-def require_others(written: Iterable[str | None], read: Mapping[str, str | None]) -> None:
-    """Refuse to save over the files that a plan is made of; ``read`` has them by what they say."""
+def require_others(written: Iterable[str | None], read: Mapping[str, str | None], what_is_written: str) -> None:
+    """Refuse to save over the files that it is made of; ``read`` has them by what they say."""
     for path in written:
         for what, file in read.items():
             if path is not None and file is not None:
-                require_other(usable_path(path), [Path(file)], what, "the plan")
+                require_other(usable_path(path), [Path(file)], what, what_is_written)
 
 
 def _has(mark: bytes, path: Path) -> bool:

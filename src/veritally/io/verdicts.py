@@ -65,7 +65,9 @@ def _stray(said: Mapping[str, int], column: str, name: str) -> str | None:
     if len(said) > _FEW and others <= _RARE * number:
         few = f"all but {others:,} of {number:,} are {first_few(usual, _FEW)}"
         raise InputError(f"{name}: {column} has {len(said):,} different words; {few}; leave the others out by {remedy}")
-    what = f"{first_few([quoted(word) for word in rare], 3, str)} {'stands' if len(rare) == 1 else 'stand'} in {others:,}"
+    what = (
+        f"{first_few([quoted(word) for word in rare], 3, str)} {'stands' if len(rare) == 1 else 'stand'} in {others:,}"
+    )
     those = "it is an error message, leave it" if others == 1 else "these are error messages, leave them"
     return (
         f"{name}: {what} of {number:,} verdicts, and "

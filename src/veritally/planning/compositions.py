@@ -170,11 +170,14 @@ def usual_knowledge(alternatives: int) -> tuple[int, ...]:
 def usual_numbers(most: int, needed: int = 1) -> tuple[int, ...]:
     """Return numbers of voters to try, up to ``most``, and no more than are tried unasked.
 
-    Where so many are ``needed`` to make all looks, more are tried.
+    Where so many are ``needed`` to make all looks, more are tried, up to the next step, since that number may not
+    share them out evenly.
 
-    >>> usual_numbers(30), usual_numbers(1000, needed=300)
-    ((1, 2, 5, 10, 20, 30), (1, 2, 5, 10, 20, 50, 100, 200, 300))
+    >>> usual_numbers(30), usual_numbers(1000, needed=334)
+    ((1, 2, 5, 10, 20, 30), (1, 2, 5, 10, 20, 50, 100, 200, 334, 500))
     """
-    top = min(most, max(MOST_VOTERS, min(needed, MOST_NEEDED)))
-    steps = {step * 10**power for power in range(len(str(top))) for step in _STEPS}
-    return tuple(sorted({m for m in steps if m < top} | {top}))
+    steps = sorted(step * 10**power for power in range(len(str(MOST_NEEDED))) for step in _STEPS)
+    limit, more = min(most, MOST_VOTERS), {needed} if needed > MOST_VOTERS else set()
+    if more:
+        limit = min(most, MOST_NEEDED, next((step for step in steps if step >= needed), MOST_NEEDED))
+    return tuple(sorted(m for m in {*steps, limit, *more} if m <= limit))
