@@ -256,6 +256,23 @@ def test_words_that_are_no_verdicts_are_left_out_where_that_is_said(tmp_path):
     )
 
 
+def test_decisions_without_a_verdict_are_named(tmp_path):
+    """Else answers would lack some questions, and nothing would say so."""
+    rows = words(questions=30)
+    for row in rows:
+        if row["question"] == "q7":
+            row["verdict"] = "ERROR"
+    (tmp_path / "log.jsonl").write_text(lines(rows))
+    with pytest.warns(vt.InputNote, match="no verdict is left of 1 decision, which is left out: q7"):
+        profile = vt.read(tmp_path / "log.jsonl", verdicts=["yes", "no"])
+    assert profile.batch == (29,)
+    table = pl.DataFrame(rows)
+    table.write_parquet(tmp_path / "log.parquet")
+    written = vt.decide_file(tmp_path / "log.parquet", tmp_path / "a.csv", "pairwise", verdicts=["yes", "no"])
+    assert written.decisions == 29
+    assert f"{tmp_path / 'log.parquet'}: 1 decision has no votes, and no answer" in written.notes
+
+
 def test_very_many_error_messages_are_a_sentence(tmp_path):
     rows = words(questions=200)
     for k in range(15):

@@ -1050,7 +1050,7 @@ def test_the_command_leaves_out_words_that_are_no_verdicts(tmp_path):
     said = CliRunner().invoke(cli, ["check", str(source)]).stdout
     assert "12 verdicts are empty and left out" in said
     assert "Odd:           " in said
-    assert "'ERROR' is 1 of 288 verdicts" in said
+    assert "'ERROR' stands in 1 of 288 verdicts" in said
     line = ["decide", str(source), "--rule", "pairwise", "--verdicts", "no, yes"]
     result = CliRunner().invoke(cli, [*line, "--out", str(tmp_path / "a.csv"), "--workers", "1"])
     assert result.exit_code == 0
@@ -1152,7 +1152,7 @@ def test_what_verdicts_are_left_out_is_said_once_for_the_file(tmp_path, monkeypa
     assert (written.decisions, written.failed) == (96, 0)
     assert [note for note in written.notes if "left out" in note] == [f"{source}: 12 verdicts are empty and left out"]
     (warning,) = written.warnings
-    assert "'ERROR' is 1 of 288 verdicts" in warning
+    assert "'ERROR' stands in 1 of 288 verdicts" in warning
     assert_same(pl.read_csv(out), in_memory(source, "pairwise"))
     written = vt.decide_file(source, out, "pairwise", on_error=on_error, verdicts=["no", "yes"])
     assert written.warnings == ()
@@ -1164,7 +1164,7 @@ def test_what_verdicts_are_left_out_is_said_once_for_the_file(tmp_path, monkeypa
 def test_what_is_known_of_the_words_is_said_before_the_deciding_and_once(tmp_path, monkeypatch):
     source = write(judged_words(), tmp_path / "log.parquet")
     line = ["decide", str(source), "--rule", "pairwise", "--workers", "1", "--out", str(tmp_path / "a.csv")]
-    known = ("'ERROR' is 1 of 288 verdicts", "Note: " + f"{source}: 12 verdicts are empty and left out")
+    known = ("'ERROR' stands in 1 of 288 verdicts", "Note: " + f"{source}: 12 verdicts are empty and left out")
     said = CliRunner().invoke(cli, line).stderr
     assert [said.count(text) for text in known] == [1, 1]
     monkeypatch.setattr(run, "_decide", lambda *_: 1 / 0)

@@ -140,7 +140,9 @@ def _plain(source: Source, words: Sequence[str] | None, possible: Sequence[str] 
     if len(found.words) < _PAIR or (possible is None and len(found.words) > _FEW):
         return None
     source = source.with_table(table.rename({decision: "decision"}))
-    source = source.filtered(table[said].cast(pl.String).is_in(found.words).fill_null(False))
+    kept = table[said].cast(pl.String).is_in(found.words).fill_null(False)
+    without = [] if words is not None else _without_verdict(table[decision], kept)
+    source = source.filtered(kept)
     source, words = _once(source, rarely=words is None), found.words
     if found.warning is not None:
         warnings.warn(found.warning, InputWarning, stacklevel=6)
@@ -149,8 +151,18 @@ def _plain(source: Source, words: Sequence[str] | None, possible: Sequence[str] 
     ballots = ballots.explode("alternative").with_columns(rank=pl.when(pl.col("alternative") == pl.col(said)).then(1))
     names = {name: own for name, own in (("voter", voter), ("decision", decision)) if name != own}
     others = f", {taken_for(names).replace(' is read as ', ' as ')}" if names else ""
-    note = "; ".join([f"{said} is read as favourite among {first_few(words, _FEW)}{others}", *found.notes])
+    note = "; ".join([f"{said} is read as favourite among {first_few(words, _FEW)}{others}", *found.notes, *without])
     return _of_rows(source, ballots, note)
+
+
+def _without_verdict(decisions: pl.Series, kept: pl.Series) -> list[str]:
+    """Name the decisions that no verdict is left of, of all that have a name."""
+    left = decisions.filter(kept).unique().implode()
+    lost = decisions.filter(~decisions.is_in(left) & decisions.is_not_null()).unique(maintain_order=True).to_list()
+    if not lost:
+        return []
+    many = f"no verdict is left of {len(lost):,} decision{'' if len(lost) == 1 else 's'}"
+    return [f"{many}, which {'is' if len(lost) == 1 else 'are'} left out: {first_few(lost, 3)}"]
 
 
 def _once(source: Source, rarely: bool = True) -> Source:
