@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from veritally.errors import InputError
-from veritally.web.schema import DELETED, facts, prepare, tables, version
+from veritally.web.schema import DELETIONS, facts, prepare, tables, version
 
 _WAIT = 10_000  # milliseconds for a server
 _TURN = 120_000  # and for another write to a file to end; to write it anew takes 4 to 11 seconds for each gigabyte
@@ -128,15 +128,15 @@ class Database:
     def forget(self) -> None:
         """Write the tables anew if anything was deleted: parts of it may stand in what is free in their pages."""
         with self.read() as connection:
-            deletion = connection.scalar(sa.select(facts.c.value).where(DELETED))
-        if deletion is not None:
+            deletions = connection.scalars(sa.select(facts.c.name).where(DELETIONS)).all()
+        if deletions:
             with self._alone() as connection:
                 if self._path is None:
                     _write_tables_anew(connection)
                 else:
                     self._write_file_anew(connection, self._path)
-            with self.write() as connection:  # unless more was deleted meanwhile
-                connection.execute(sa.delete(facts).where(DELETED, facts.c.value == deletion))
+            with self.write() as connection:  # not those that came meanwhile
+                connection.execute(sa.delete(facts).where(facts.c.name.in_(deletions)))
         if self._log_is_full:
             self._empty_log()
 
