@@ -317,7 +317,9 @@ def test_the_checksum_is_that_of_the_votes(run, tmp_path):
     from hashlib import sha256
 
     votes = (tmp_path / "votes.csv").read_bytes()
-    assert run("--report", "votes.csv", "--report", "a.md", "--force").exit_code == 0
+    assert run("--report", "votes.csv", "--report", "a.md", "--force").exit_code == 2  # it would be of another file
+    assert (tmp_path / "votes.csv").read_bytes() == votes
+    assert run("--report", "a.md").exit_code == 0
     assert sha256(votes).hexdigest() in (tmp_path / "a.md").read_text()
 
 
