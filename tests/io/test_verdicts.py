@@ -270,7 +270,7 @@ def test_decisions_without_a_verdict_are_named(tmp_path):
     table.write_parquet(tmp_path / "log.parquet")
     written = vt.decide_file(tmp_path / "log.parquet", tmp_path / "a.csv", "pairwise", verdicts=["yes", "no"])
     assert written.decisions == 29
-    assert f"{tmp_path / 'log.parquet'}: 1 decision has no votes, and no answer" in written.notes
+    assert f"{tmp_path / 'log.parquet'}: 1 decision has no verdict, and no answer" in written.notes
 
 
 def test_very_many_error_messages_are_a_sentence(tmp_path):

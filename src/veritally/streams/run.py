@@ -317,9 +317,10 @@ def _decide_many(
     pooled = tuple((first.made.pooled or {}).values()) if isinstance(first.made, Posterior) else ()
     about = merged(about_from_json(note["warnings"]) for note in notes)
     decisions, failed, tied = (sum(note[name] for note in notes) for name in ("decisions", "failed", "tied"))
-    if lost := len(runs.names) - decisions:  # such as by --verdicts
+    lost = len(runs.names) - decisions
+    if lost and job.columns.said.words is not None:  # of other votes, no rows are left out but blank ones
         have = "decision has" if lost == 1 else "decisions have"
-        about[f"{job.rows.name}: {lost:,} {have} no votes, and no answer"] = About(is_note=True)
+        about[f"{job.rows.name}: {lost:,} {have} no verdict, and no answer"] = About(is_note=True)
     return Written(parts.out, first.info.name, decisions, failed, about, pooled, learned, tied=tied)
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from veritally.errors import InputError, InputWarning
-from veritally.web.decisions import FEWEST_HIDDEN, Setup, counted
-from veritally.web.kept import Decision
+from veritally.web.decisions import Setup, counted
+from veritally.web.kept import TOO_FEW, Decision
 from veritally.web.store import Store
 from veritally.web.turns import Turns
 from veritally.work import Processes, end_with_parent
@@ -123,10 +123,8 @@ def _too_little(decision: Decision, ballots: int, blank: Sequence[str]) -> str:
     """Return in words why there is no answer yet; nothing if there is enough for one."""
     if not ballots:
         return "nobody has voted yet"
-    if decision.too_few(ballots) and decision.closed and decision.final:
-        return f"there is no answer, since fewer than {FEWEST_HIDDEN} have voted: it would tell who gave which ballot"
     if decision.too_few(ballots):
-        return f"there is no answer before {FEWEST_HIDDEN} have voted: it would tell who gave which ballot"
+        return TOO_FEW
     seen = [name for _, name in decision.alternatives if name not in blank]
     return f"only {seen[0]} was seen so far, and there is nothing to compare it with" if len(seen) == 1 else ""
 

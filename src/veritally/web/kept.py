@@ -17,7 +17,7 @@ class ClosedError(InputError):
     """Raised where a decision takes no more ballots."""
 
 
-TOO_FEW = f"fewer than {FEWEST_HIDDEN} have voted, so that the votes would tell who gave which"
+TOO_FEW = f"fewer than {FEWEST_HIDDEN} have voted: an answer, or a list of the votes, would tell who gave which ballot"
 
 
 def full(limit: int) -> str:

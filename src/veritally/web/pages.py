@@ -10,6 +10,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from veritally.web.decisions import FEWEST_HIDDEN
+from veritally.web.kept import TOO_FEW
 from veritally.web.numbers import written
 
 HEADERS = {
@@ -28,7 +29,13 @@ class Pages:
         loader = PackageLoader("veritally.web")
         self._templates = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
         self._templates.filters["written"] = lambda given: given if isinstance(given, str) else written(given)
-        self._templates.globals |= {"qr": _qr, "as_file": _as_file, "style": _style, "fewest": FEWEST_HIDDEN}
+        self._templates.globals |= {
+            "qr": _qr,
+            "as_file": _as_file,
+            "style": _style,
+            "fewest": FEWEST_HIDDEN,
+            "too_few": TOO_FEW,
+        }
 
     def response(self, name: str, status: int = 200, **given: Any) -> Response:
         """Return a page."""
